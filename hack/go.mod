@@ -1,0 +1,3 @@
+module github.com/c5c3/cobaltcore/hack
+
+go 1.26.0
