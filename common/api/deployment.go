@@ -19,6 +19,7 @@ const (
 )
 
 // DeploymentSpec tunes the pods that serve the API.
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !has(self.strategy.type) || self.strategy.type != 'Recreate' || !has(self.strategy.rollingUpdate)",message="strategy.rollingUpdate must not be set with type Recreate"
 // +kubebuilder:validation:XValidation:rule="(has(self.preStopSleepSeconds) ? self.preStopSleepSeconds : 5) < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",message="preStopSleepSeconds (default 5) must be below terminationGracePeriodSeconds (default 30)"
 type DeploymentSpec struct {
 	// Replicas is the number of API pods. Default 3. With autoscaling it is only the size to start with and the minimum when

@@ -16,6 +16,7 @@ type GatewaySpec struct {
 
 	// Hostname the API is reached at from outside, for example barbican.example.org. Links in answers are built from it.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	Hostname string `json:"hostname"`
 
 	// Path prefix of the API on that host. Default "/"; a missing leading slash is added.

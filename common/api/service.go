@@ -18,18 +18,22 @@ const (
 // ServiceUserSpec is the Keystone account with which a service validates tokens.
 type ServiceUserSpec struct {
 	// Username of the account. Default: the name of the service, for example barbican.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	Username string `json:"username,omitempty"`
 
 	// ProjectName of the account. Default service.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	ProjectName string `json:"projectName,omitempty"`
 
 	// UserDomainName is the domain of the user. Default Default.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	UserDomainName string `json:"userDomainName,omitempty"`
 
 	// ProjectDomainName is the domain of the project. Default Default.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	ProjectDomainName string `json:"projectDomainName,omitempty"`
 
@@ -92,7 +96,7 @@ type LoggingSpec struct {
 
 	// PerLoggerLevels sets the level of single loggers, by their Python name. Example: {"sqlalchemy.engine": "WARNING"}.
 	// +kubebuilder:validation:MaxProperties=128
-	// +kubebuilder:validation:XValidation:rule="self.all(name, name != \"\")",message="logger names must not be empty"
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name != '')",message="logger names must not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, self[name] in ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'])",message="levels must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"
 	// +optional
 	PerLoggerLevels map[string]string `json:"perLoggerLevels,omitempty"`
@@ -140,6 +144,7 @@ const (
 // Middleware is a WSGI filter added to the authenticated pipeline.
 type Middleware struct {
 	// Name of the filter, unique in the list. It becomes the section [filter:<name>] of the paste file.
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// FilterFactory is the Python factory, module:function. Example: oslo_middleware.sizelimit:RequestBodySizeLimiter.factory.

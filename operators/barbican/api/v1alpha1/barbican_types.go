@@ -12,6 +12,7 @@ import (
 
 // Barbican is an OpenStack key manager: API, database schema and key stores.
 //
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 43",optionalOldSelf=true,message="metadata.name must have at most 43 characters"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
@@ -41,6 +42,8 @@ type BarbicanList struct {
 // BarbicanSpec is the requested state of a Barbican.
 // +kubebuilder:validation:XValidation:rule="has(self.targetClusterRef) == has(oldSelf.targetClusterRef)",message="targetClusterRef is immutable"
 // +kubebuilder:validation:XValidation:rule="!has(self.targetClusterRef) || !has(oldSelf.targetClusterRef) || self.targetClusterRef.name == oldSelf.targetClusterRef.name",message="targetClusterRef is immutable"
+// +kubebuilder:validation:XValidation:rule="!has(self.autoscaling) || has(self.autoscaling.minReplicas) || self.autoscaling.maxReplicas >= (has(self.deployment) && has(self.deployment.replicas) ? self.deployment.replicas : 3)",message="autoscaling.maxReplicas must not be below deployment.replicas (default 3) while autoscaling.minReplicas is unset"
+// +kubebuilder:validation:XValidation:rule="!has(self.apiServer) || !has(self.apiServer.uwsgi) || !has(self.apiServer.uwsgi.harakiri) || self.apiServer.uwsgi.harakiri < (has(self.deployment) && has(self.deployment.terminationGracePeriodSeconds) ? self.deployment.terminationGracePeriodSeconds : 30) - (has(self.deployment) && has(self.deployment.preStopSleepSeconds) ? self.deployment.preStopSleepSeconds : 5)",message="apiServer.uwsgi.harakiri must be below terminationGracePeriodSeconds (default 30) minus preStopSleepSeconds (default 5)"
 type BarbicanSpec struct {
 	// OpenStackRelease the schema and the configuration are brought to, YYYY.1 or YYYY.2. A running Barbican goes up one release
 	// at a time, and never down. It does not follow from the image: change both together. Example: "2026.1".
@@ -51,6 +54,7 @@ type BarbicanSpec struct {
 	Image api.ImageSpec `json:"image"`
 
 	// Deployment tunes the API pods.
+	// +kubebuilder:validation:XValidation:rule="!has(self.topologySpreadConstraints) || self.topologySpreadConstraints.all(c, has(c.labelSelector) && !has(c.labelSelector.matchExpressions) && has(c.labelSelector.matchLabels) && size(c.labelSelector.matchLabels) == 2 && 'app.kubernetes.io/instance' in c.labelSelector.matchLabels && 'app.kubernetes.io/name' in c.labelSelector.matchLabels && c.labelSelector.matchLabels['app.kubernetes.io/name'] == 'barbican')",message="the labelSelector of a topology spread constraint must be app.kubernetes.io/name=barbican and app.kubernetes.io/instance=<name>, without matchExpressions"
 	// +optional
 	Deployment api.DeploymentSpec `json:"deployment,omitempty"`
 
@@ -63,10 +67,12 @@ type BarbicanSpec struct {
 	// KeystoneEndpoint is the Keystone that pods reach, for example http://keystone.openstack.svc.cluster.local:5000/v3.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^https?://`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	KeystoneEndpoint string `json:"keystoneEndpoint"`
 
 	// KeystonePublicEndpoint is the Keystone that clients are sent to for a token. Default: keystoneEndpoint.
 	// +kubebuilder:validation:Pattern=`^https?://`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	// +optional
 	KeystonePublicEndpoint string `json:"keystonePublicEndpoint,omitempty"`
 
@@ -74,6 +80,7 @@ type BarbicanSpec struct {
 	ServiceUser api.ServiceUserSpec `json:"serviceUser"`
 
 	// Region of the Keystone catalogue. Default: none is configured.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	Region string `json:"region,omitempty"`
 
@@ -128,6 +135,8 @@ type BarbicanSpec struct {
 	// ExtraConfig adds options to barbican.conf, by section and option name with underscores. It wins over what the operator
 	// sets; ExtraConfigHealthy reports where it does. Passwords, secret IDs and root tokens are refused.
 	// Example: {"DEFAULT": {"max_allowed_secret_in_bytes": "40000"}}.
+	// +kubebuilder:validation:XValidation:rule="!('keystone_authtoken' in self) || !('password' in self['keystone_authtoken'])",message="[keystone_authtoken] password must not be set: it comes from spec.serviceUser.secretRef"
+	// +kubebuilder:validation:XValidation:rule="!('vault_plugin' in self) || !('approle_secret_id' in self['vault_plugin'] || 'root_token_id' in self['vault_plugin'])",message="[vault_plugin] approle_secret_id and root_token_id must not be set: credentials come from the BarbicanSecretStore"
 	// +optional
 	ExtraConfig map[string]map[string]string `json:"extraConfig,omitempty"`
 }

@@ -10,6 +10,8 @@ import (
 
 // BarbicanSecretStore attaches a key store to a Barbican of the same namespace.
 //
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 55",optionalOldSelf=true,message="metadata.name must have at most 55 characters"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !(self.metadata.name in ['default', 'database', 'secretstore', 'queue', 'healthcheck'])",optionalOldSelf=true,message="metadata.name must not be the name of a section of barbican.conf"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
@@ -69,6 +71,8 @@ type BarbicanSecretStoreSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 256)",message="option names must have at most 256 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(self[key]) <= 1024)",message="option values must have at most 1024 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^[A-Za-z0-9_]+$'))",message="option names must consist of letters, digits and underscores"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['vault_url', 'use_ssl', 'ssl_ca_crt_file', 'approle_role_id', 'approle_secret_id', 'root_token_id', 'kv_mountpoint', 'namespace', 'secret_store_plugin', 'crypto_plugin', 'global_default']))",message="options that hold the server, its credentials or the mount are set by the operator"
 	// +optional
 	ExtraOptions map[string]string `json:"extraOptions,omitempty"`
 }
