@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Digest is a short, stable hash of what a value says: fields that are unset do not count, map order does not matter,
+// and equal quantities hash alike however they are written. It is not a secret-keeping hash.
+func Digest(value any) string {
+	scratch := buffers.Get().(*[]byte)
+	defer buffers.Put(scratch)
+	*scratch = appendValue((*scratch)[:0], reflect.ValueOf(value))
+	sum := sha256.Sum256(*scratch)
+	return hex.EncodeToString(sum[:8])
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+var (
+	quantityType = reflect.TypeFor[resource.Quantity]()
+	timeType     = reflect.TypeFor[metav1.Time]()
+)
+
+// appendValue writes v in a self-delimiting form.
+func appendValue(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return append(b, 'n')
+		}
+		return appendValue(append(b, 'p'), v.Elem())
+	case reflect.Struct:
+		return appendStruct(b, v)
+	case reflect.Map:
+		return appendMap(b, v)
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+			return appendString(b, string(v.Bytes()))
+		}
+		b = binary.AppendUvarint(append(b, 'l'), uint64(v.Len()))
+		for i := range v.Len() {
+			b = appendValue(b, v.Index(i))
+		}
+		return b
+	case reflect.String:
+		return appendString(b, v.String())
+	case reflect.Bool:
+		if v.Bool() {
+			return append(b, 't')
+		}
+		return append(b, 'f')
+	case reflect.Float32, reflect.Float64:
+		return binary.AppendUvarint(append(b, 'd'), math.Float64bits(v.Float()))
+	default:
+		if v.CanInt() {
+			return binary.AppendVarint(append(b, 'i'), v.Int())
+		}
+		return binary.AppendUvarint(append(b, 'u'), v.Uint())
+	}
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(append(b, 's'), uint64(len(s))), s...)
+}
+
+func appendStruct(b []byte, v reflect.Value) []byte {
+	switch v.Type() {
+	case quantityType:
+		return appendQuantity(b, quantityOf(v))
+	case timeType:
+		return append(b, 'T') // only the API server writes times into the objects that are applied
+	}
+	b = append(b, '{')
+	for _, f := range fieldsOf(v.Type()) {
+		if field := v.Field(f.index); !field.IsZero() {
+			b = appendValue(appendString(b, f.name), field)
+		}
+	}
+	return append(b, '}')
+}
+
+func quantityOf(v reflect.Value) resource.Quantity {
+	if v.CanAddr() {
+		return *v.Addr().Interface().(*resource.Quantity)
+	}
+	return v.Interface().(resource.Quantity)
+}
+
+func appendQuantity(b []byte, q resource.Quantity) []byte {
+	var scratch [32]byte
+	number, suffix := q.CanonicalizeBytes(scratch[:0])
+	return append(append(append(b, 'q'), number...), suffix...)
+}
+
+// appendMap spells out the two map types that every object carries, so that they cost no reflection.
+func appendMap(b []byte, v reflect.Value) []byte {
+	b = binary.AppendUvarint(append(b, 'm'), uint64(v.Len()))
+	switch m := v.Interface().(type) {
+	case map[string]string:
+		for _, k := range sortedKeys(m) {
+			b = appendString(appendString(b, k), m[k])
+		}
+	case corev1.ResourceList:
+		for _, k := range sortedKeys(m) {
+			b = appendQuantity(appendString(b, string(k)), m[k])
+		}
+	default:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(x, y reflect.Value) int {
+			if x.String() < y.String() {
+				return -1
+			}
+			return 1
+		})
+		for _, k := range keys {
+			b = appendValue(appendValue(b, k), v.MapIndex(k))
+		}
+	}
+	return b
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+type structField struct {
+	name  string
+	index int
+}
+
+var structFields sync.Map // reflect.Type -> []structField
+
+// fieldsOf remembers the fields of a type that say something: reflect allocates for each look.
+func fieldsOf(t reflect.Type) []structField {
+	if known, ok := structFields.Load(t); ok {
+		return known.([]structField)
+	}
+	var fields []structField
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && f.Name != "TypeMeta" {
+			fields = append(fields, structField{name: f.Name, index: i})
+		}
+	}
+	structFields.Store(t, fields)
+	return fields
+}

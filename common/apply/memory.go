@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// cacheLag is how long a child that we created may be missing from a cache before it counts as deleted by somebody.
+const cacheLag = 2 * time.Second
+
+// record is what the last look at a child left behind: it was as desired at that version.
+type record struct {
+	uid     types.UID
+	version string
+	desired string // Digest of the desired object
+
+	fresh client.Object // what our write returned, until the cache has caught up
+	at    time.Time
+}
+
+// ahead says whether our own write is newer than what the cache shows; live is nil when it shows nothing.
+func (r record) ahead(live client.Object, now time.Time) bool {
+	switch {
+	case r.fresh == nil:
+		return false
+	case live == nil:
+		return now.Sub(r.at) < cacheLag
+	}
+	return r.uid == live.GetUID() && Older(live, r.fresh)
+}
+
+// describes says whether live is the object that the record was made of.
+func (r record) describes(live client.Object) bool {
+	return r.uid == live.GetUID() && r.version == live.GetResourceVersion()
+}
+
+// Older says whether a is an earlier version of the same object than b.
+func Older(a, b client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
+	return err == nil && order < 0
+}
+
+type childKey struct {
+	owner types.NamespacedName
+	kind  schema.GroupKind
+	name  types.NamespacedName
+}
+
+// memory holds the records by owner, so that an owner's go with it.
+type memory struct {
+	mu     sync.Mutex
+	owners map[types.NamespacedName]map[childKey]record
+}
+
+func (m *memory) recall(child childKey) record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owners[child.owner][child]
+}
+
+func (m *memory) remember(child childKey, r record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owners == nil {
+		m.owners = map[types.NamespacedName]map[childKey]record{}
+	}
+	if m.owners[child.owner] == nil {
+		m.owners[child.owner] = map[childKey]record{}
+	}
+	m.owners[child.owner][child] = r
+}
+
+func (m *memory) forget(owner types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners, owner)
+}

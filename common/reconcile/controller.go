@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+)
+
+// TargetRetry is how long a pass waits for a cluster that does not resolve.
+const TargetRetry = 15 * time.Second
+
+// FinalizerRemoteChildren holds an object until its children on another cluster are swept.
+const FinalizerRemoteChildren = "openstack.c5c3.io/remote-children"
+
+// ReasonTargetClusterUnavailable is the gate's reason while the children's cluster does not resolve.
+const ReasonTargetClusterUnavailable = "TargetClusterUnavailable"
+
+// EventRemoteChildrenAbandoned warns that an object was released although its children on a lost cluster remain.
+const EventRemoteChildrenAbandoned = "RemoteChildrenAbandoned"
+
+// Recorder raises events; record.EventRecorder is one.
+type Recorder interface {
+	Event(object runtime.Object, eventType, reason, message string)
+}
+
+// Controller is the life cycle around a pipeline: get the object, finish its deletion or resolve the cluster of its
+// children, hold it by finalizers, run the table, write the status once if it changed.
+type Controller[T Object, V any] struct {
+	New      func() T
+	Client   client.Client // of the management cluster, where the object lives; reads come from a cache
+	Recorder Recorder
+	Pipeline *Pipeline[T, V]
+
+	Targets target.Resolver
+	// Place names the cluster of the object's children; empty is the management cluster. An outcome that is not Done
+	// becomes the gate condition and ends the pass.
+	Place func(context.Context, T) (string, Outcome)
+	// Gate is the condition that reports a cluster that does not resolve.
+	Gate string
+
+	// Finalizer holds every object whose children's cluster resolves; empty if nothing but a sweep needs one.
+	Finalizer string
+	// Cleanup runs while the object is terminating; once its outcome is Done the finalizers go. May be nil.
+	Cleanup func(context.Context, *Pass[T, V]) Outcome
+	// Swept are the kinds that are looked through for children on another cluster.
+	Swept []schema.GroupVersionKind
+	// Gone is called when the object is released or no longer there. May be nil.
+	Gone func(types.NamespacedName)
+
+	patience target.Patience
+	written  writes[T]
+}
+
+var _ reconcile.Reconciler = (*Controller[Object, struct{}])(nil)
+
+// Reconcile implements reconcile.Reconciler.
+func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	stored := c.New()
+	if err := c.Client.Get(ctx, req.NamespacedName, stored, client.UnsafeDisableDeepCopy); err != nil {
+		if apierrors.IsNotFound(err) {
+			c.gone(ctx, req.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading %s: %w", req, err)
+	}
+	stored = c.written.latest(stored)
+	object := stored.DeepCopyObject().(T)
+	if !object.GetDeletionTimestamp().IsZero() {
+		return c.release(ctx, stored, object)
+	}
+	children, gate := c.resolve(ctx, object)
+	if !gate.Done() {
+		return c.finish(ctx, stored, object, c.gateLedger(gate))
+	}
+	if changed, err := c.hold(ctx, object, children); err != nil {
+		return ctrl.Result{}, err
+	} else if changed {
+		stored = object.DeepCopyObject().(T)
+	}
+	pass := &Pass[T, V]{Object: object, Children: children}
+	return c.finish(ctx, stored, object, c.Pipeline.run(ctx, pass))
+}
+
+// resolve finds the cluster of the object's children.
+func (c *Controller[T, V]) resolve(ctx context.Context, object T) (target.Cluster, Outcome) {
+	name, gate := "", Outcome{}
+	if c.Place != nil {
+		name, gate = c.Place(ctx, object)
+	}
+	if !gate.Done() {
+		return target.Cluster{}, gate
+	}
+	children, err := c.Targets.Resolve(ctx, name)
+	if err != nil {
+		return target.Cluster{}, Wait(TargetRetry, ReasonTargetClusterUnavailable, stableText(err))
+	}
+	c.patience.Found(name)
+	return children, Outcome{}
+}
+
+// gateLedger holds one outcome for the gate condition and leaves the other conditions as they are.
+func (c *Controller[T, V]) gateLedger(gate Outcome) *ledger {
+	l := newLedger(c.Pipeline.conditions, make([]int, len(c.Pipeline.conditions)))
+	for i, name := range c.Pipeline.conditions {
+		if name == c.Gate {
+			l.book(i, gate)
+		}
+	}
+	return l
+}
+
+// hold adds the finalizers that are missing, all in one patch.
+func (c *Controller[T, V]) hold(ctx context.Context, object T, children target.Cluster) (changed bool, err error) {
+	var wanted []string
+	if c.Finalizer != "" {
+		wanted = append(wanted, c.Finalizer)
+	}
+	if children.Remote() {
+		wanted = append(wanted, FinalizerRemoteChildren)
+	}
+	before := object
+	for _, f := range wanted {
+		if controllerutil.ContainsFinalizer(object, f) {
+			continue
+		}
+		if !changed {
+			before, changed = object.DeepCopyObject().(T), true
+		}
+		controllerutil.AddFinalizer(object, f)
+	}
+	if !changed {
+		return false, nil
+	}
+	return true, c.patchFinalizers(ctx, before, object)
+}
+
+// patchFinalizers fails on a conflict, to keep a finalizer that somebody adds at the same time.
+func (c *Controller[T, V]) patchFinalizers(ctx context.Context, before, object T) error {
+	err := c.Client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("writing the finalizers: %w", err)
+	}
+	c.written.keep(object.DeepCopyObject().(T)) // steps go on to change object
+	return nil
+}
+
+// finish writes the conditions that the ledger holds, and what steps set in the status, once if anything changed.
+func (c *Controller[T, V]) finish(ctx context.Context, stored, object T, l *ledger) (ctrl.Result, error) {
+	events := l.write(object)
+	var written error
+	if !equality.Semantic.DeepEqual(stored, object) {
+		if written = client.IgnoreNotFound(c.Client.Status().Patch(ctx, object, client.MergeFrom(stored))); written == nil {
+			c.written.keep(object)
+		}
+	}
+	l.persisted(written)
+	if written != nil {
+		return ctrl.Result{}, errors.Join(l.err(), fmt.Errorf("writing the status: %w", written))
+	}
+	c.raise(object, events)
+	if err := l.err(); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: l.after}, nil
+}
+
+// release finishes a deletion: named clean-up, sweep of another cluster, finalizers.
+func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(object, c.Finalizer) && !controllerutil.ContainsFinalizer(object, FinalizerRemoteChildren) {
+		c.gone(ctx, client.ObjectKeyFromObject(object))
+		return ctrl.Result{}, nil
+	}
+	children, gate := c.resolve(ctx, object)
+	if !gate.Done() {
+		return c.releaseLost(ctx, stored, object, gate)
+	}
+	outcome := c.cleanUp(ctx, object, children)
+	if outcome.Done() {
+		if err := c.letGo(ctx, object); err != nil {
+			return ctrl.Result{}, err
+		}
+		children.Writer.Forget(client.ObjectKeyFromObject(object))
+	}
+	if outcome.extra != nil {
+		c.raise(object, outcome.extra.events)
+	}
+	if outcome.err != nil {
+		return ctrl.Result{}, outcome.err
+	}
+	return ctrl.Result{RequeueAfter: outcome.after}, nil
+}
+
+func (c *Controller[T, V]) cleanUp(ctx context.Context, object T, children target.Cluster) Outcome {
+	outcome := Outcome{}
+	if c.Cleanup != nil {
+		outcome = c.Cleanup(ctx, &Pass[T, V]{Object: object, Children: children})
+	}
+	if outcome.Done() && children.Remote() {
+		if err := target.Sweep(ctx, children, object, c.Swept); err != nil {
+			return Error(err)
+		}
+	}
+	return outcome
+}
+
+// releaseLost waits for a cluster that does not resolve and gives its children up in the end, with an event.
+func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, gate Outcome) (ctrl.Result, error) {
+	name, _ := c.Place(ctx, object)
+	if !c.patience.Lost(name, object.GetDeletionTimestamp().Time) {
+		return c.finish(ctx, stored, object, c.gateLedger(gate))
+	}
+	if err := c.letGo(ctx, object); err != nil {
+		return ctrl.Result{}, err
+	}
+	c.raise(object, []announcement{{corev1.EventTypeWarning, EventRemoteChildrenAbandoned, fmt.Sprintf(
+		"Released without clean-up: %s. Children of %s remain there; remove them by hand",
+		gate.message, client.ObjectKeyFromObject(object))}})
+	return ctrl.Result{}, nil
+}
+
+func (c *Controller[T, V]) letGo(ctx context.Context, object T) error {
+	before := object.DeepCopyObject().(T)
+	removed := controllerutil.RemoveFinalizer(object, c.Finalizer)
+	if controllerutil.RemoveFinalizer(object, FinalizerRemoteChildren) || removed {
+		if err := client.IgnoreNotFound(c.patchFinalizers(ctx, before, object)); err != nil {
+			return err
+		}
+	}
+	c.gone(ctx, client.ObjectKeyFromObject(object))
+	return nil
+}
+
+// gone forgets an object that is released or no longer there.
+func (c *Controller[T, V]) gone(ctx context.Context, key types.NamespacedName) {
+	c.written.forget(key)
+	if local, err := c.Targets.Resolve(ctx, ""); err == nil {
+		local.Writer.Forget(key)
+	}
+	if c.Gone != nil {
+		c.Gone(key)
+	}
+}
+
+func (c *Controller[T, V]) raise(object T, events []announcement) {
+	for _, e := range events {
+		c.Recorder.Event(object, e.eventType, e.reason, e.message)
+	}
+}
