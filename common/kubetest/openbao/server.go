@@ -24,6 +24,7 @@ type Server struct {
 	listener net.Listener
 	ca       *authority
 	stop     chan struct{}
+	closing  sync.Once
 
 	mu         sync.Mutex
 	clock      func() time.Time
@@ -78,10 +79,13 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server and every call it still holds.
+// Close ends the server and every call it still holds. Closing twice is fine.
 func (s *Server) Close() {
-	close(s.stop)
-	_ = s.http.Close()
+	s.closing.Do(func() {
+		close(s.stop)
+		_ = s.http.Close()
+		_ = s.listener.Close()
+	})
 }
 
 // URL is the server's base address on loopback.
