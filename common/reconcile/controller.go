@@ -108,7 +108,7 @@ func (c *Controller[T, V]) resolve(ctx context.Context, object T) (target.Cluste
 	}
 	children, err := c.Targets.Resolve(ctx, name)
 	if err != nil {
-		return target.Cluster{}, Wait(TargetRetry, ReasonTargetClusterUnavailable, stableText(err))
+		return target.Cluster{}, Wait(TargetRetry, ReasonTargetClusterUnavailable, StableText(err))
 	}
 	c.patience.Found(name)
 	return children, Outcome{}

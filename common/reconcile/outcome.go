@@ -64,7 +64,7 @@ func Hold(reason, message string) Outcome {
 
 // Fail says False with the text of err, stops the table and backs off.
 func Fail(reason string, err error) Outcome {
-	o := NotReady(reason, stableText(err))
+	o := NotReady(reason, StableText(err))
 	o.stop, o.err = true, err
 	return o
 }

@@ -24,8 +24,9 @@ var unstable = []struct {
 	{regexp.MustCompile(`[Rr]equest[ -]?[Ii][Dd]:? "?[0-9a-zA-Z-]{8,}"?`), "request"},
 }
 
-// stableText is the text of err as it may stand in a condition: one line, without the parts that change by themselves.
-func stableText(err error) string {
+// StableText is the text of err as it may stand in a condition: one line, without the parts that change from try to
+// try, of a length that the API server accepts.
+func StableText(err error) string {
 	if err == nil {
 		return ""
 	}
