@@ -19,20 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
 
 // TargetRetry is how long a pass waits for a cluster that does not resolve.
 const TargetRetry = 15 * time.Second
-
-// FinalizerRemoteChildren holds an object until its children on another cluster are swept.
-const FinalizerRemoteChildren = "openstack.c5c3.io/remote-children"
-
-// ReasonTargetClusterUnavailable is the gate's reason while the children's cluster does not resolve.
-const ReasonTargetClusterUnavailable = "TargetClusterUnavailable"
-
-// EventRemoteChildrenAbandoned warns that an object was released although its children on a lost cluster remain.
-const EventRemoteChildrenAbandoned = "RemoteChildrenAbandoned"
 
 // Recorder raises events; record.EventRecorder is one.
 type Recorder interface {
@@ -108,7 +100,7 @@ func (c *Controller[T, V]) resolve(ctx context.Context, object T) (target.Cluste
 	}
 	children, err := c.Targets.Resolve(ctx, name)
 	if err != nil {
-		return target.Cluster{}, Wait(TargetRetry, ReasonTargetClusterUnavailable, StableText(err))
+		return target.Cluster{}, Wait(TargetRetry, api.ReasonTargetClusterUnavailable, StableText(err))
 	}
 	c.patience.Found(name)
 	return children, Outcome{}
@@ -132,7 +124,7 @@ func (c *Controller[T, V]) hold(ctx context.Context, object T, children target.C
 		wanted = append(wanted, c.Finalizer)
 	}
 	if children.Remote() {
-		wanted = append(wanted, FinalizerRemoteChildren)
+		wanted = append(wanted, api.FinalizerRemoteChildren)
 	}
 	before := object
 	for _, f := range wanted {
@@ -182,7 +174,7 @@ func (c *Controller[T, V]) finish(ctx context.Context, stored, object T, l *ledg
 
 // release finishes a deletion: named clean-up, sweep of another cluster, finalizers.
 func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(object, c.Finalizer) && !controllerutil.ContainsFinalizer(object, FinalizerRemoteChildren) {
+	if !controllerutil.ContainsFinalizer(object, c.Finalizer) && !controllerutil.ContainsFinalizer(object, api.FinalizerRemoteChildren) {
 		c.gone(ctx, client.ObjectKeyFromObject(object))
 		return ctrl.Result{}, nil
 	}
@@ -228,7 +220,7 @@ func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, ga
 	if err := c.letGo(ctx, object); err != nil {
 		return ctrl.Result{}, err
 	}
-	c.raise(object, []announcement{{corev1.EventTypeWarning, EventRemoteChildrenAbandoned, fmt.Sprintf(
+	c.raise(object, []announcement{{corev1.EventTypeWarning, api.EventRemoteChildrenAbandoned, fmt.Sprintf(
 		"Released without clean-up: %s. Children of %s remain there; remove them by hand",
 		gate.message, client.ObjectKeyFromObject(object))}})
 	return ctrl.Result{}, nil
@@ -237,7 +229,7 @@ func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, ga
 func (c *Controller[T, V]) letGo(ctx context.Context, object T) error {
 	before := object.DeepCopyObject().(T)
 	removed := controllerutil.RemoveFinalizer(object, c.Finalizer)
-	if controllerutil.RemoveFinalizer(object, FinalizerRemoteChildren) || removed {
+	if controllerutil.RemoveFinalizer(object, api.FinalizerRemoteChildren) || removed {
 		if err := client.IgnoreNotFound(c.patchFinalizers(ctx, before, object)); err != nil {
 			return err
 		}

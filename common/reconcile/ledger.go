@@ -10,15 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// ConditionReady is the aggregate of a table's conditions.
-const ConditionReady = "Ready"
-
-// The two reasons of ConditionReady.
-const (
-	ReasonAllReady    = "AllReady"
-	ReasonNotAllReady = "NotAllReady"
+	"github.com/c5c3/cobaltcore/common/api"
 )
 
 // ledger collects the outcomes of one pass and turns them into conditions once, at the end.
@@ -107,7 +100,7 @@ func transition(before []metav1.Condition, condition string, o Outcome) (announc
 // aggregate is True when every condition is True at the object's generation.
 func aggregate(all []metav1.Condition, members []string, generation int64) metav1.Condition {
 	ready := metav1.Condition{
-		Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonAllReady, Message: "All conditions are True",
+		Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: api.ReasonAllReady, Message: "All conditions are True",
 		ObservedGeneration: generation,
 	}
 	var unmet []string
@@ -122,7 +115,7 @@ func aggregate(all []metav1.Condition, members []string, generation int64) metav
 		}
 	}
 	if len(unmet) > 0 {
-		ready.Status, ready.Reason = metav1.ConditionFalse, ReasonNotAllReady
+		ready.Status, ready.Reason = metav1.ConditionFalse, api.ReasonNotAllReady
 		ready.Message = "Not True: " + strings.Join(unmet, ", ")
 	}
 	return ready
