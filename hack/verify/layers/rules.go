@@ -24,9 +24,10 @@ var layers = [][]string{
 
 // sideways are the imports within a layer that are meant.
 var sideways = map[string][]string{
-	"database":  {"job"},
-	"reconcile": {"reconcile/target"},
-	"manager":   {"clusters"},
+	"database":        {"job"},
+	"reconcile":       {"reconcile/target"},
+	"reconcile/probe": {"reconcile"},
+	"manager":         {"clusters"},
 }
 
 // homes are the only packages that may import a heavy third-party module.
