@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubetest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var env *Environment
+
+// childVariable makes the test binary a victim: it starts an environment, prints its folder and waits to be killed.
+const childVariable = "KUBETEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		victim()
+	}
+	Main(m, &env, Options{Audit: true, Controllers: []string{"garbage-collector-controller", "namespace-controller"}})
+}
+
+func victim() {
+	e, err := Start(Options{})
+	if err != nil {
+		println(err.Error())
+		os.Exit(1)
+	}
+	println(e.dir)
+	select {}
+}
+
+func newClient(t *testing.T, agent string) client.Client {
+	t.Helper()
+	c, err := client.New(env.Agent(agent), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestStartFailsWithoutBinaries(t *testing.T) {
+	for _, c := range []struct{ name, assets, want string }{
+		{"not set", "", "run `make test`"},
+		{"empty folder", t.TempDir(), "has no etcd"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(assetsVariable, c.assets)
+			e, err := Start(Options{})
+			if e != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Start() = %v, %v, want an error with %q", e, err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheGarbageCollectorCollects(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	c := newClient(t, "gc")
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: NewNamespace(t, c)}}
+	g.Expect(c.Create(t.Context(), owner)).To(Succeed())
+	child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "child", Namespace: owner.Namespace,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+	}}
+	g.Expect(c.Create(t.Context(), child)).To(Succeed())
+	g.Expect(c.Delete(t.Context(), owner)).To(Succeed())
+	g.Eventually(Live(c, child)).WithContext(t.Context()).WithTimeout(30 * time.Second).Should(BeGone())
+}
+
+func TestTheAuditLogCountsEveryRequestOnce(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	c, err := client.NewWithWatch(env.Agent("counted"), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	namespace := NewNamespace(t, newClient(t, "other"))
+	_, err = env.Requests()
+	g.Expect(err).NotTo(HaveOccurred())
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
+	g.Expect(c.Create(t.Context(), secret)).To(Succeed())
+	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+	g.Expect(c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(namespace))).To(Succeed())
+	stale := secret.DeepCopy()
+	secret.Labels = map[string]string{"a": "b"}
+	g.Expect(c.Update(t.Context(), secret)).To(Succeed())
+	stale.Labels = map[string]string{"a": "c"}
+	g.Expect(c.Update(t.Context(), stale)).NotTo(Succeed())
+	w, err := c.Watch(t.Context(), &corev1.SecretList{}, client.InNamespace(namespace))
+	g.Expect(err).NotTo(HaveOccurred())
+	w.Stop()
+	g.Expect(c.Status().Patch(t.Context(), &appsv1.Deployment{ObjectMeta: secret.ObjectMeta}, client.RawPatch(client.Merge.Type(), []byte("{}")))).NotTo(Succeed())
+
+	all, err := env.Requests()
+	g.Expect(err).NotTo(HaveOccurred())
+	mine := all.By("counted")
+	g.Expect(mine.Reads()).To(HaveLen(2), "%s", mine)
+	g.Expect(mine.Writes()).To(HaveLen(4), "%s", mine)
+	g.Expect(mine.Conflicts()).To(HaveLen(1), "%s", mine)
+	g.Expect(mine.Verbs("watch").Of("secrets").In(namespace)).To(HaveLen(1), "%s", mine)
+	g.Expect(mine.Of("deployments/status")).To(HaveLen(1), "%s", mine)
+}
+
+func TestAKilledProcessLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"=yes")
+	output, err := cmd.StderrPipe()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(cmd.Start()).To(Succeed())
+	line, err := bufio.NewReader(output).ReadString('\n')
+	g.Expect(err).NotTo(HaveOccurred())
+	dir := strings.TrimSpace(line)
+	g.Expect(dir).To(BeADirectory())
+	processes, err := os.ReadFile(dir + "/processes")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(strings.Fields(string(processes))).To(HaveLen(2))
+
+	g.Expect(cmd.Process.Signal(syscall.SIGKILL)).To(Succeed())
+	g.Eventually(func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }).WithTimeout(stopTimeout).Should(BeTrue())
+	_ = cmd.Wait() // reports the kill
+	for _, pid := range strings.Fields(string(processes)) {
+		g.Eventually(running).WithArguments(pid).WithTimeout(stopTimeout).Should(BeFalse())
+	}
+}
+
+// running is false for a process that nobody has reaped yet: it has no command line any more.
+func running(pid string) bool {
+	commandLine, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	return err == nil && len(commandLine) > 0
+}
