@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/apply"
@@ -21,11 +23,18 @@ type Cluster struct {
 	Client client.Client // reads from caches
 	Reader client.Reader // reads the API server
 	Writer *apply.Writer // writes children
+	// Secrets reads whole Secrets; Client would cache all of the cluster's.
+	Secrets SecretReader
 
 	// HTTP reaches the cluster's Services; nil stands for the default transport.
 	HTTP http.RoundTripper
 	// Dial reaches the cluster's Services where TLS must end at the workload; nil stands for the default dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// SecretReader reads a Secret, answering NotFound as the API server does. What it returns is shared: do not change it.
+type SecretReader interface {
+	Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
 }
 
 // Remote says whether the cluster is another one than the management cluster.
