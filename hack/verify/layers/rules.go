@@ -63,11 +63,6 @@ var without = []struct {
 		[]string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", common + "reconcile", common + "apply"},
 		"an API package imports common/api and apimachinery only",
 	},
-	{
-		[]string{"operators/*/internal/config"},
-		[]string{"sigs.k8s.io/controller-runtime/pkg/client", "k8s.io/client-go/rest"},
-		"rendering is a function of values",
-	},
 }
 
 // testOnly packages are imported by tests, demos and benchmarks alone.
