@@ -25,9 +25,9 @@ type Findings struct {
 // Rule judges a change.
 type Rule[T client.Object] func(context.Context, Change[T]) Findings
 
-// On makes a rule of a pure check. The check gets its input, and runs on creation and whenever the input changed.
-func On[T client.Object, I any](input func(T) I, check func(I) field.ErrorList) Rule[T] {
-	return Ask(input, func(_ context.Context, in I) Findings { return Findings{Violations: check(in)} })
+// On makes a rule of a pure check. The check gets its path and its input, and runs on creation and whenever the input changed.
+func On[T client.Object, I any](path *field.Path, input func(T) I, check func(*field.Path, I) field.ErrorList) Rule[T] {
+	return Ask(input, func(_ context.Context, in I) Findings { return Findings{Violations: check(path, in)} })
 }
 
 // Ask makes a rule of a check that looks things up or warns. It runs as one made by On does.

@@ -127,6 +127,7 @@ type OpenBaoServer struct {
 	// URL of the server. Example: https://openbao.example.org:8200.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	URL string `json:"url"`
 
 	// CABundleSecretRef names the Secret whose key ca.crt holds the CA of the server. Default: the CAs of the image.
