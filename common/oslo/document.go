@@ -17,6 +17,11 @@ type Document struct {
 	options []option
 }
 
+// NewDocument returns an empty document with room for a number of options.
+func NewDocument(options int) *Document {
+	return &Document{options: make([]option, 0, options)}
+}
+
 // option is one assignment. Without a key it stands for the header of its section.
 type option struct {
 	section, key, value string

@@ -109,7 +109,7 @@ func TestLogging(t *testing.T) {
 		"level = DEBUG\nqualname = sqlalchemy\n",
 		"level = INFO\nqualname = 100%%\n",
 		"level = WARNING\nqualname = keystoneauth\n",
-		"keys = root,logger0,logger1,",
+		"keys = root,0,1,",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

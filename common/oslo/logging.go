@@ -43,7 +43,7 @@ func (l Logging) Bytes() []byte {
 	keys := []byte("root")
 	for i, name := range sortedKeys(loggers) {
 		// Numbered: a Python name may hold characters that a list of keys or a section's name cannot.
-		key := "logger" + strconv.Itoa(i)
+		key := strconv.Itoa(i)
 		keys = append(append(keys, ','), key...)
 		section := "logger_" + key
 		d.Set(section, "qualname", name)
