@@ -52,8 +52,8 @@ type Controller[T Object, V any] struct {
 	Cleanup func(context.Context, *Pass[T, V]) Outcome
 	// Swept are the kinds that are looked through for children on another cluster.
 	Swept []schema.GroupVersionKind
-	// Gone is called when the object is released or no longer there. May be nil.
-	Gone func(types.NamespacedName)
+	// Gone is called when the object is released or no longer there; then its UID is empty. May be nil.
+	Gone func(types.NamespacedName, types.UID)
 
 	patience target.Patience
 	written  writes[T]
@@ -66,7 +66,7 @@ func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	stored := c.New()
 	if err := c.Client.Get(ctx, req.NamespacedName, stored, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			c.gone(ctx, req.NamespacedName)
+			c.gone(ctx, req.NamespacedName, "")
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading %s: %w", req, err)
@@ -175,7 +175,7 @@ func (c *Controller[T, V]) finish(ctx context.Context, stored, object T, l *ledg
 // release finishes a deletion: named clean-up, sweep of another cluster, finalizers.
 func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(object, c.Finalizer) && !controllerutil.ContainsFinalizer(object, api.FinalizerRemoteChildren) {
-		c.gone(ctx, client.ObjectKeyFromObject(object))
+		c.gone(ctx, client.ObjectKeyFromObject(object), object.GetUID())
 		return ctrl.Result{}, nil
 	}
 	children, gate := c.resolve(ctx, object)
@@ -234,18 +234,18 @@ func (c *Controller[T, V]) letGo(ctx context.Context, object T) error {
 			return err
 		}
 	}
-	c.gone(ctx, client.ObjectKeyFromObject(object))
+	c.gone(ctx, client.ObjectKeyFromObject(object), object.GetUID())
 	return nil
 }
 
 // gone forgets an object that is released or no longer there.
-func (c *Controller[T, V]) gone(ctx context.Context, key types.NamespacedName) {
+func (c *Controller[T, V]) gone(ctx context.Context, key types.NamespacedName, uid types.UID) {
 	c.written.forget(key)
 	if local, err := c.Targets.Resolve(ctx, ""); err == nil {
 		local.Writer.Forget(key)
 	}
 	if c.Gone != nil {
-		c.Gone(key)
+		c.Gone(key, uid)
 	}
 }
 
