@@ -95,3 +95,11 @@ func requests(
 	})
 	return lo.Uniq(woken)
 }
+
+// Desired passes the changes of a child that somebody may have made by hand: its spec, as get returns it, its labels,
+// annotations and owners, and its deletion. Its status counts for nothing.
+func Desired[T client.Object](get func(T) any) predicate.Predicate {
+	return Part(func(o T) any {
+		return []any{o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences(), o.GetDeletionTimestamp(), get(o)}
+	})
+}
