@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes the tables of docs/reference between their markers, from the constants' documentation: reference ROOT.
+// Writes the tables of docs/reference between their markers, from constants, step tables and their documentation: reference ROOT.
 package main
 
 import (
@@ -24,29 +24,56 @@ func write(root string) error {
 	if err != nil {
 		return err
 	}
-	page := filepath.Join(root, "docs", "reference", "conditions.md")
-	content, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	filled := string(content)
+	contents, conditions := map[string]string{}, map[string]string{}
 	for _, file := range files {
 		groups, err := vocabulary.Parse(file, nil)
 		if err != nil {
 			return err
 		}
-		if filled, err = fill(filled, marker(root, file), sections(groups)); err != nil {
+		contents[marker(root, filepath.Dir(file))] = sections(groups)
+		for _, group := range groups {
+			for _, condition := range group.Conditions {
+				conditions[condition.Identifier] = condition.Value
+			}
+		}
+	}
+	if err := update(filepath.Join(root, "docs", "reference", "conditions.md"), contents); err != nil {
+		return err
+	}
+
+	folders, err := stepTables(root)
+	if err != nil {
+		return err
+	}
+	tables := map[string]string{}
+	for _, folder := range folders {
+		if tables[marker(root, folder)], err = steps(folder, conditions); err != nil {
+			return err
+		}
+	}
+	return update(filepath.Join(root, "docs", "reference", "steps.md"), tables)
+}
+
+// update fills every marker of a page; a content without its marker is an error.
+func update(page string, contents map[string]string) error {
+	before, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	after := string(before)
+	for name, content := range contents {
+		if after, err = fill(after, name, content); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}
 	}
-	return os.WriteFile(page, []byte(filled), 0o644)
+	return os.WriteFile(page, []byte(after), 0o644)
 }
 
-// marker is the folder of the API package, relative to root.
-func marker(root, file string) string {
-	relative, err := filepath.Rel(root, filepath.Dir(file))
+// marker is the folder that a table comes from, relative to root.
+func marker(root, folder string) string {
+	relative, err := filepath.Rel(root, folder)
 	if err != nil {
-		return file
+		return folder
 	}
 	return filepath.ToSlash(relative)
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, content := range map[string]string{
+		"table.go": `package a
+
+func (s *steps) table() []step {
+	return []step{
+		{Name: "One", Condition: api.ConditionOne, Run: s.one},
+		reconcile.Parallel(
+			step{Name: "Two", Condition: ConditionTwo, Run: s.two},
+		),
+	}
+}
+`,
+		"one.go":      "package a\n\n// one does this,\n// and that | more.\nfunc (s *steps) one() {}\nfunc (s *steps) two() {}\n",
+		"one_test.go": "package a\n\nvar _ = step{Name: \"No\", Condition: ConditionNo, Run: s.no}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := steps(folder, map[string]string{"ConditionOne": "OneReady", "ConditionTwo": "TwoReady"})
+	want := "| Row | Condition | What it does |\n|---|---|---|\n| One | `OneReady` | Does this, and that \\| more. |\n| Two (parallel) | `TwoReady` |  |\n\n"
+	if err != nil || got != want {
+		t.Errorf("got:\n%s%v\nwant:\n%s", got, err, want)
+	}
+	if _, err := steps(folder, map[string]string{"ConditionOne": "OneReady"}); err == nil {
+		t.Error("want an error for an undeclared condition")
+	}
+	if _, err := steps(t.TempDir(), nil); err == nil {
+		t.Error("want an error for a folder without a table")
+	}
+}
