@@ -39,7 +39,6 @@ var homes = []struct {
 	{"github.com/mariadb-operator/mariadb-operator", []string{"common/database"}},
 	{"sigs.k8s.io/gateway-api", []string{"common/network"}},
 	{"github.com/openbao/openbao/api", []string{"operators/barbican/internal/openbao"}},
-	{"k8s.io/client-go/kubernetes", nil},
 }
 
 // without says what may not be reached from a package, however indirectly.
