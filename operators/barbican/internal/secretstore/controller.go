@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package secretstore reconciles BarbicanSecretStores: it mints and renews the
+// AppRole credentials of managed stores, validates those of all, and observes
+// whether the Barbican runs with them. No key store holds a worker: what it
+// answers is found in the background and wakes the store.
+package secretstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/probe"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/metrics"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
+)
+
+// parentRetry is how long a store waits for its Barbican.
+const parentRetry = 15 * time.Second
+
+// Remints counts secret IDs that were minted anew.
+type Remints interface {
+	Reminted(store types.NamespacedName, why metrics.Trigger)
+	ForgetStore(store types.NamespacedName)
+}
+
+// Options are what the controller works with.
+type Options struct {
+	Client   client.Client // of the management cluster
+	Recorder reconcile.Recorder
+	Targets  target.Resolver
+	Observer reconcile.Observer
+	Remints  Remints
+
+	Connect  Connect            // default OpenBao
+	Timeout  time.Duration      // of one call, default openbao.DefaultTimeout
+	Clock    clock.PassiveClock // default the wall clock
+	Verdicts probe.Options      // how conversations run in the background
+}
+
+// Controller reconciles BarbicanSecretStores, each by the table of its mode.
+type Controller struct {
+	managed    *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
+	brownfield *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
+	client     client.Client
+	woken      chan event.GenericEvent
+}
+
+// steps are the rows of both tables.
+type steps struct {
+	Options
+	verdicts *probe.Cache[types.NamespacedName, verdict]
+	memory   memory
+}
+
+// New checks the tables.
+func New(o Options) (*Controller, error) {
+	if o.Connect == nil {
+		o.Connect = OpenBao
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.Timeout = cmp.Or(o.Timeout, openbao.DefaultTimeout)
+	c := &Controller{client: o.Client, woken: make(chan event.GenericEvent)}
+	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts)}
+	managed, managedErr := reconcile.NewPipeline(o.Observer, s.managed()...)
+	brownfield, brownfieldErr := reconcile.NewPipeline(o.Observer, s.brownfield()...)
+	if err := errors.Join(managedErr, brownfieldErr); err != nil {
+		return nil, fmt.Errorf("building the tables of secret stores: %w", err)
+	}
+	c.managed, c.brownfield = s.lifeCycle(managed), s.lifeCycle(brownfield)
+	return c, nil
+}
+
+func (s *steps) lifeCycle(table *reconcile.Pipeline[*v1alpha1.BarbicanSecretStore, handoff]) *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff] {
+	return &reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]{
+		New:    func() *v1alpha1.BarbicanSecretStore { return &v1alpha1.BarbicanSecretStore{} },
+		Client: s.Client, Recorder: s.Recorder, Pipeline: table, Targets: s.Targets,
+		Place: s.place, Gate: api.ConditionCredentialsReady,
+		Cleanup: s.cleanUp, Swept: sweptKinds, Gone: s.gone,
+	}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var store v1alpha1.BarbicanSecretStore
+	err := c.client.Get(ctx, req.NamespacedName, &store, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("reading %s: %w", req, err)
+	}
+	if err == nil && store.Spec.Managed() {
+		return c.managed.Reconcile(ctx, req)
+	}
+	return c.brownfield.Reconcile(ctx, req)
+}
+
+// wake is called when a conversation ends that nobody waited for.
+func (c *Controller) wake(store types.NamespacedName) {
+	woken := &v1alpha1.BarbicanSecretStore{}
+	woken.Namespace, woken.Name = store.Namespace, store.Name
+	c.woken <- event.GenericEvent{Object: woken}
+}
+
+// gone forgets a store, also one that vanished unseen.
+func (s *steps) gone(store types.NamespacedName, _ types.UID) {
+	s.verdicts.Forget(store)
+	s.memory.forget(store)
+	s.Remints.ForgetStore(store)
+}
+
+func (s *steps) parent(ctx context.Context, store *v1alpha1.BarbicanSecretStore) (*v1alpha1.Barbican, error) {
+	var parent v1alpha1.Barbican
+	key := types.NamespacedName{Namespace: store.Namespace, Name: store.Spec.BarbicanRef.Name}
+	if err := s.Client.Get(ctx, key, &parent, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	return &parent, nil
+}
+
+// place is the cluster of the store's Barbican. It is noted on the store before
+// anything is written there, so that the clean-up finds it without the Barbican.
+func (s *steps) place(ctx context.Context, store *v1alpha1.BarbicanSecretStore) (string, reconcile.Outcome) {
+	terminating, noted := !store.DeletionTimestamp.IsZero(), store.Annotations[v1alpha1.AnnotationChildrenCluster]
+	parent, err := s.parent(ctx, store)
+	switch {
+	case apierrors.IsNotFound(err) && terminating && noted != "":
+		return noted, reconcile.Outcome{}
+	case apierrors.IsNotFound(err):
+		return "", reconcile.Wait(parentRetry, api.ReasonWaitingForParent, fmt.Sprintf(
+			"Waiting for Barbican %s, which spec.barbicanRef names", store.Spec.BarbicanRef.Name))
+	case err != nil:
+		return "", reconcile.Error(fmt.Errorf("reading the parent: %w", err))
+	}
+	cluster := parent.Spec.TargetClusterRef.ClusterName()
+	if cluster == "" || cluster == noted || terminating {
+		return cluster, reconcile.Outcome{}
+	}
+	if _, err := s.Targets.Resolve(ctx, cluster); err != nil {
+		return cluster, reconcile.Outcome{} // the engine reports it; nothing is written before it resolves
+	}
+	before := store.DeepCopy()
+	store.Annotations = mergeAnnotation(store.Annotations, v1alpha1.AnnotationChildrenCluster, cluster)
+	if err := s.Client.Patch(ctx, store, client.MergeFrom(before)); err != nil {
+		return "", reconcile.Error(fmt.Errorf("noting the target cluster: %w", err))
+	}
+	return cluster, reconcile.Outcome{}
+}
+
+func mergeAnnotation(annotations map[string]string, key, value string) map[string]string {
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	return annotations
+}
+
+var sweptKinds = []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}
+
+// cleanUp sweeps the noted cluster if the Barbican meanwhile names another one;
+// the engine sweeps that.
+func (s *steps) cleanUp(ctx context.Context, p *pass) reconcile.Outcome {
+	noted := p.Object.Annotations[v1alpha1.AnnotationChildrenCluster]
+	if noted == "" || noted == p.Children.Name {
+		return reconcile.Outcome{}
+	}
+	cluster, err := s.Targets.Resolve(ctx, noted)
+	if err != nil {
+		return reconcile.Error(err)
+	}
+	return reconcile.Error(target.Sweep(ctx, cluster, p.Object, sweptKinds))
+}
+
+// server says how to reach the store's server.
+func (s *steps) server(p *pass, ca []byte) openbao.Options {
+	return openbao.Options{
+		URL: p.Object.Spec.ServerURL(p.Object.Namespace), Namespace: p.Object.Spec.OpenBao.Namespace,
+		CA: ca, Dial: p.Children.Dial, Timeout: s.Timeout,
+	}
+}
+
+func (s *steps) conversation(p *pass, server openbao.Options) conversation {
+	return conversation{
+		store: client.ObjectKeyFromObject(p.Object), uid: p.Object.UID, server: server,
+		mount: p.Object.Spec.KVMountpoint(), stored: p.Values.stored, connect: s.Connect, now: s.Clock.Now,
+	}
+}
+
+// converse returns the verdict of this conversation or, when it takes longer
+// than a worker may wait, known false; the end of it wakes the store.
+func (s *steps) converse(ctx context.Context, c conversation) (v verdict, known bool) {
+	return s.verdicts.Get(ctx, c.store, probe.Question[verdict]{About: c.about(), Ask: c.run})
+}
