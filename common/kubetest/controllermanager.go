@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -15,11 +14,11 @@ import (
 // controllerManager is a running kube-controller-manager. It serves nothing, so it needs no port.
 type controllerManager struct {
 	cmd  *exec.Cmd
-	done chan struct{}
+	done chan struct{} // closed when it has ended
 }
 
 func startControllerManager(e *Environment, bin string, controllers []string) (*controllerManager, error) {
-	program, err := e.watchdog.wrap(filepath.Join(bin, controllerManagerProgram))
+	program, err := e.watchdog.wrap(bin, controllerManagerProgram)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func startControllerManager(e *Environment, bin string, controllers []string) (*
 	}
 	go func() {
 		defer close(m.done)
-		_ = m.cmd.Wait() // an early end is told by the select below, a later one by the tests that miss it
+		_ = m.cmd.Wait() // an early end is told below, a later one by the tests that miss it
 		_ = log.Close()
 	}()
 	// A wrong flag ends it at once; there is no other sign of life to wait for.
@@ -52,17 +51,5 @@ func startControllerManager(e *Environment, bin string, controllers []string) (*
 		return nil, fmt.Errorf("kube-controller-manager ended:\n%s", logTail(log.Name()))
 	case <-time.After(500 * time.Millisecond):
 		return m, nil
-	}
-}
-
-func (m *controllerManager) stop() error {
-	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return nil // it has ended already
-	}
-	select {
-	case <-m.done:
-		return nil
-	case <-time.After(stopTimeout):
-		return m.cmd.Process.Kill()
 	}
 }

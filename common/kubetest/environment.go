@@ -124,10 +124,10 @@ func (e *Environment) newPlane(bin string, options Options) (*envtest.Environmen
 	if err := errors.Join(os.Mkdir(server.CertDir, 0o700), os.Mkdir(plane.ControlPlane.Etcd.DataDir, 0o700)); err != nil {
 		return nil, err
 	}
-	if server.Path, err = e.watchdog.wrap(filepath.Join(bin, apiServerProgram)); err != nil {
+	if server.Path, err = e.watchdog.wrap(bin, apiServerProgram); err != nil {
 		return nil, err
 	}
-	if plane.ControlPlane.Etcd.Path, err = e.watchdog.wrap(filepath.Join(bin, etcdProgram)); err != nil {
+	if plane.ControlPlane.Etcd.Path, err = e.watchdog.wrap(bin, etcdProgram); err != nil {
 		return nil, err
 	}
 	return plane, e.configure(server, options)
@@ -154,11 +154,14 @@ func (e *Environment) configure(server *envtest.APIServer, options Options) erro
 // Stop ends the control plane and removes its files.
 func (e *Environment) Stop() error {
 	var errs []error
-	if e.manager != nil {
-		errs = append(errs, e.manager.stop())
+	if e.watchdog != nil {
+		errs = append(errs, e.watchdog.kill())
 	}
 	if e.plane != nil {
-		errs = append(errs, e.plane.Stop())
+		errs = append(errs, ignoreEnded(e.plane.Stop()))
+	}
+	if e.manager != nil {
+		<-e.manager.done
 	}
 	errs = append(errs, os.RemoveAll(e.dir))
 	if e.watchdog != nil {

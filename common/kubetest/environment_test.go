@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kubetest
+package kubetest_test
 
 import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/samber/lo"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/kubetest"
 )
 
-var env *Environment
+var env *kubetest.Environment
 
 // childVariable makes the test binary a victim: it starts an environment, prints its folder and waits to be killed.
 const childVariable = "KUBETEST_VICTIM"
@@ -27,16 +31,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		victim()
 	}
-	Main(m, &env, Options{Audit: true, Controllers: []string{"garbage-collector-controller", "namespace-controller"}})
+	kubetest.Main(m, &env, kubetest.Options{Audit: true, Controllers: []string{"garbage-collector-controller", "namespace-controller"}})
 }
 
 func victim() {
-	e, err := Start(Options{})
+	e, err := kubetest.Start(kubetest.Options{})
 	if err != nil {
 		println(err.Error())
 		os.Exit(1)
 	}
-	println(e.dir)
+	println(e.Dir())
 	select {}
 }
 
@@ -55,10 +59,10 @@ func TestStartFailsWithoutBinaries(t *testing.T) {
 		{"empty folder", t.TempDir(), "has no etcd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Setenv(assetsVariable, c.assets)
-			e, err := Start(Options{})
+			t.Setenv("KUBEBUILDER_ASSETS", c.assets)
+			e, err := kubetest.Start(kubetest.Options{})
 			if e != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Start() = %v, %v, want an error with %q", e, err, c.want)
+				t.Errorf("kubetest.Start() = %v, %v, want an error with %q", e, err, c.want)
 			}
 		})
 	}
@@ -68,7 +72,7 @@ func TestTheGarbageCollectorCollects(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	c := newClient(t, "gc")
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: NewNamespace(t, c)}}
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: kubetest.NewNamespace(t, c)}}
 	g.Expect(c.Create(t.Context(), owner)).To(Succeed())
 	child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "child", Namespace: owner.Namespace,
@@ -76,7 +80,7 @@ func TestTheGarbageCollectorCollects(t *testing.T) {
 	}}
 	g.Expect(c.Create(t.Context(), child)).To(Succeed())
 	g.Expect(c.Delete(t.Context(), owner)).To(Succeed())
-	g.Eventually(Live(c, child)).WithContext(t.Context()).WithTimeout(30 * time.Second).Should(BeGone())
+	g.Eventually(kubetest.Live(c, child)).WithContext(t.Context()).WithTimeout(30 * time.Second).Should(kubetest.BeGone())
 }
 
 func TestTheAuditLogCountsEveryRequestOnce(t *testing.T) {
@@ -84,7 +88,7 @@ func TestTheAuditLogCountsEveryRequestOnce(t *testing.T) {
 	g := NewWithT(t)
 	c, err := client.NewWithWatch(env.Agent("counted"), client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
-	namespace := NewNamespace(t, newClient(t, "other"))
+	namespace := kubetest.NewNamespace(t, newClient(t, "other"))
 	_, err = env.Requests()
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -124,15 +128,45 @@ func TestAKilledProcessLeavesNothingBehind(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	dir := strings.TrimSpace(line)
 	g.Expect(dir).To(BeADirectory())
-	processes, err := os.ReadFile(dir + "/processes")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(strings.Fields(string(processes))).To(HaveLen(2))
+	processes := processes(g, dir)
+	g.Expect(processes).To(HaveLen(2))
 
 	g.Expect(cmd.Process.Signal(syscall.SIGKILL)).To(Succeed())
-	g.Eventually(func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }).WithTimeout(stopTimeout).Should(BeTrue())
+	g.Eventually(func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }).WithTimeout(30 * time.Second).Should(BeTrue())
 	_ = cmd.Wait() // reports the kill
-	for _, pid := range strings.Fields(string(processes)) {
-		g.Eventually(running).WithArguments(pid).WithTimeout(stopTimeout).Should(BeFalse())
+	for _, pid := range processes {
+		g.Eventually(running).WithArguments(pid).WithTimeout(30 * time.Second).Should(BeFalse())
+	}
+}
+
+func processes(g *WithT, dir string) []string {
+	files, err := filepath.Glob(dir + "/processes/*")
+	g.Expect(err).NotTo(HaveOccurred())
+	return lo.Map(files, func(file string, _ int) string {
+		pid, err := os.ReadFile(file)
+		g.Expect(err).NotTo(HaveOccurred())
+		return strings.TrimSpace(string(pid))
+	})
+}
+
+func TestStopLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	e, err := kubetest.Start(kubetest.Options{Controllers: []string{"*"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	c, err := client.NewWithWatch(e.Config, client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	w, err := c.Watch(t.Context(), &corev1.SecretList{}) // must not keep the server alive
+	g.Expect(err).NotTo(HaveOccurred())
+	defer w.Stop()
+	processes := processes(g, e.Dir())
+	g.Expect(processes).To(HaveLen(3))
+
+	g.Expect(e.Stop()).To(Succeed())
+	g.Expect(e.Dir()).NotTo(BeAnExistingFile())
+	g.Expect(e.Webhook.CertDir).NotTo(BeAnExistingFile())
+	for _, pid := range processes {
+		g.Expect(running(pid)).To(BeFalse())
 	}
 }
 

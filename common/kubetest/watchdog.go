@@ -4,11 +4,13 @@ package kubetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -21,25 +23,25 @@ type watchdog struct {
 	hold io.WriteCloser
 }
 
-// The processes lead their groups, so a number is a group as well. They are killed, since an API server whose etcd has ended as well never
-// gets through an orderly end.
+// The processes lead their groups, so a number is a group as well. They are killed: there is nothing to save, and an API server with
+// open watches, or without its etcd, does not get through an orderly end.
 const watchdogScript = `
 cat >/dev/null
-while read -r pid; do kill -s KILL -- "-$pid" 2>/dev/null; done <"$1/processes"
+for file in "$1"/processes/*; do kill -s KILL -- "-$(cat "$file")" 2>/dev/null; done
 while read -r dir; do rm -rf -- "$dir"; done <"$1/folders"
 `
 
 // Called with --help, a program only prints: it must not be on the list of those to end.
 const wrapperScript = `#!/bin/sh
-[ "$1" = --help ] || echo $$ >>'%[1]s/processes'
-exec '%[2]s' "$@"
+[ "$1" = --help ] || echo $$ >'%[1]s/processes/%[2]s'
+exec '%[3]s/%[2]s' "$@"
 `
 
 func startWatchdog(dir string) (*watchdog, error) {
 	w := &watchdog{dir: dir, cmd: exec.Command("/bin/sh", "-c", watchdogScript, "kubetest-watchdog", dir)}
 	// A Ctrl-C in the terminal goes to the foreground group and must not reach the watchdog.
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := os.WriteFile(filepath.Join(dir, "processes"), nil, 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "processes"), 0o700); err != nil {
 		return nil, err
 	}
 	w.remove(dir)
@@ -51,9 +53,9 @@ func startWatchdog(dir string) (*watchdog, error) {
 }
 
 // wrap returns a program that tells the watchdog its process and becomes the given one.
-func (w *watchdog) wrap(program string) (string, error) {
-	path := filepath.Join(w.dir, filepath.Base(program))
-	return path, os.WriteFile(path, fmt.Appendf(nil, wrapperScript, w.dir, program), 0o700)
+func (w *watchdog) wrap(bin, program string) (string, error) {
+	path := filepath.Join(w.dir, program)
+	return path, os.WriteFile(path, fmt.Appendf(nil, wrapperScript, w.dir, program, bin), 0o700)
 }
 
 // remove puts a folder on the list of those to remove.
@@ -64,6 +66,34 @@ func (w *watchdog) remove(dir string) {
 	}
 	defer f.Close()
 	fmt.Fprintln(f, dir)
+}
+
+// kill ends the processes.
+func (w *watchdog) kill() error {
+	var errs []error
+	files, err := filepath.Glob(filepath.Join(w.dir, "processes", "*"))
+	errs = append(errs, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		group, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil {
+			err = syscall.Kill(-group, syscall.SIGKILL)
+		}
+		errs = append(errs, ignoreEnded(err))
+	}
+	return errors.Join(errs...)
+}
+
+// ignoreEnded forgives a process that has ended by itself.
+func ignoreEnded(err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
 }
 
 // stop dismisses the watchdog; by then there is nothing left to end.
