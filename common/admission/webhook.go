@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -62,7 +63,7 @@ func spec(raw []byte) (any, error) {
 	return object.Spec, err
 }
 
-// Validator judges an object by a list of rules. A refusal is one Invalid status with every violation.
+// Validator judges an object by a list of rules. A refusal is one Invalid status with every violation, up to a hundred.
 type Validator[T client.Object] []Rule[T]
 
 // ValidateCreate implements the webhook interface.
@@ -97,5 +98,17 @@ func (v Validator[T]) judge(ctx context.Context, change Change[T]) (admission.Wa
 	if len(violations) == 0 {
 		return warnings, nil
 	}
-	return warnings, apierrors.NewInvalid(change.New.GetObjectKind().GroupVersionKind().GroupKind(), change.New.GetName(), violations)
+	kind := change.New.GetObjectKind().GroupVersionKind().GroupKind()
+	return warnings, apierrors.NewInvalid(kind, change.New.GetName(), readable(violations))
+}
+
+// readable cuts a list that nobody would read to the end. Joining tens of thousands of violations also takes longer than the
+// API server waits.
+func readable(violations field.ErrorList) field.ErrorList {
+	const limit = 100
+	rest := len(violations) - limit
+	if rest <= 0 {
+		return violations
+	}
+	return append(violations[:limit:limit], field.Forbidden(field.NewPath("spec"), fmt.Sprintf("%d more violations are left out", rest)))
 }

@@ -24,9 +24,13 @@ func barbicanDefaults() []func(*v1alpha1.Barbican) {
 
 // uwsgiDefaults leaves an absent block absent: it says that the operator's numbers, also future ones, are fine.
 func uwsgiDefaults(b *v1alpha1.Barbican) {
-	if b.Spec.APIServer != nil && b.Spec.APIServer.UWSGI != nil {
-		b.Spec.APIServer.UWSGI = new(b.Spec.APIServer.UWSGI.WithDefaults())
+	if b.Spec.APIServer == nil || b.Spec.APIServer.UWSGI == nil {
+		return
 	}
+	uwsgi := b.Spec.APIServer.UWSGI
+	uwsgi.Processes = cmp.Or(uwsgi.Processes, api.DefaultUWSGIProcesses)
+	uwsgi.Threads = cmp.Or(uwsgi.Threads, api.DefaultUWSGIThreads)
+	uwsgi.HTTPKeepAlive = cmp.Or(uwsgi.HTTPKeepAlive, new(true))
 }
 
 func secretStoreDefaults() []func(*v1alpha1.BarbicanSecretStore) {
