@@ -15,8 +15,10 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/samber/lo"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/kubetest"
@@ -46,12 +48,23 @@ func victim() {
 
 func newClient(t *testing.T, agent string) client.Client {
 	t.Helper()
-	c, err := client.New(env.Agent(agent), client.Options{})
+	return clientFor(t, env.Agent(agent))
+}
+
+func clientFor(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
+
+func key(namespace, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}
+
+func secret() *corev1.Secret { return &corev1.Secret{} }
 
 func TestStartFailsWithoutBinaries(t *testing.T) {
 	for _, c := range []struct{ name, assets, want string }{
@@ -147,6 +160,34 @@ func processes(g *WithT, dir string) []string {
 		g.Expect(err).NotTo(HaveOccurred())
 		return strings.TrimSpace(string(pid))
 	})
+}
+
+func TestNodesAreSimulatedForTheRealControllers(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	e, err := kubetest.Start(kubetest.Options{Controllers: []string{"*"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(e.Stop()).To(Succeed()) })
+	_, err = kubetest.Simulate(t.Context(), e.Config, kubetest.Behaviour{Deployments: kubetest.Ignore(), Jobs: kubetest.Ignore()})
+	g.Expect(err).NotTo(HaveOccurred())
+	c := clientFor(t, e.Config)
+	d := deployment()
+	d.Namespace = "default"
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: batchv1.JobSpec{Template: podTemplate()}}
+	g.Expect(c.Create(t.Context(), d)).To(Succeed())
+	g.Expect(c.Create(t.Context(), job)).To(Succeed())
+
+	g.SetDefaultEventuallyTimeout(time.Minute)
+	g.Eventually(kubetest.Live(c, d)).WithContext(t.Context()).Should(And(
+		deploymentStatus(true, 3, 3, 3), kubetest.HaveCondition("Progressing", metav1.ConditionTrue, "NewReplicaSetAvailable")))
+	g.Eventually(kubetest.Live(c, job)).WithContext(t.Context()).Should(kubetest.HaveCondition("Complete", metav1.ConditionTrue, ""))
+	// Background deletion takes the pods along, which no node has to confirm.
+	g.Expect(c.Delete(t.Context(), d)).To(Succeed())
+	g.Eventually(func(g Gomega) {
+		var pods corev1.PodList
+		g.Expect(c.List(t.Context(), &pods, client.InNamespace("default"), client.MatchingLabels(d.Spec.Selector.MatchLabels), client.HasLabels{"pod-template-hash"})).To(Succeed())
+		g.Expect(pods.Items).To(BeEmpty())
+	}).Should(Succeed())
 }
 
 func TestStopLeavesNothingBehind(t *testing.T) {

@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Main is the body of a TestMain: it starts one control plane for the package into env, runs the tests, stops it and exits.
+// Logs of controller-runtime are dropped; a package that wants them sets its own logger first.
 func Main(m *testing.M, env **Environment, options Options) {
+	log.SetLogger(logr.Discard())
 	os.Exit(run(m, env, options))
 }
 

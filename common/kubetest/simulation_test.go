@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -24,8 +25,13 @@ import (
 
 // Two simulations of one cluster would contradict each other, so the tests share one and give outcomes to their namespaces.
 var simulation = sync.OnceValues(func() (*kubetest.Simulation, error) {
-	return kubetest.Simulate(context.Background(), env.Config, kubetest.Behaviour{})
+	config := rest.CopyConfig(env.Config)
+	config.Wrap(simulated.Transport)
+	return kubetest.Simulate(context.Background(), config, kubetest.Behaviour{})
 })
+
+// simulated records what the simulation sends.
+var simulated kubetest.Recorder
 
 type stage struct {
 	client.Client
@@ -197,9 +203,9 @@ func TestADeploymentRollsOut(t *testing.T) {
 	s.becomes(t, d, And(deploymentStatus(true, 3, 3, 3), kubetest.HaveCondition("Available", metav1.ConditionTrue, "MinimumReplicasAvailable")))
 
 	s.sim.Deployments.In(s.namespace).Do(kubetest.ExceedDeadline().After(200 * time.Millisecond))
-	s.Expect(s.Get(t.Context(), client.ObjectKeyFromObject(d), d)).To(Succeed())
+	before := d.DeepCopy()
 	d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/a:2"
-	s.Expect(s.Update(t.Context(), d)).To(Succeed())
+	s.Expect(s.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
 	s.becomes(t, d, And(deploymentStatus(true, 4, 1, 3), kubetest.HaveCondition("Available", metav1.ConditionTrue, "")))
 	s.becomes(t, d, kubetest.HaveCondition("Progressing", metav1.ConditionFalse, "ProgressDeadlineExceeded"))
 
