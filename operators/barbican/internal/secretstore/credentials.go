@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/metrics"
@@ -40,22 +41,27 @@ func (s *steps) mintedCredentials(ctx context.Context, p *pass) reconcile.Outcom
 	return s.invalid(ctx, p, s.excuse(p, v.credentials))
 }
 
-// excuse knows two refusals of a credential that the server minted itself.
+// excuse knows two refusals of a credential that the server minted itself. Both
+// keep the store in the configuration.
 func (s *steps) excuse(p *pass, f finding) finding {
 	hash, status := p.Values.stored.Hash(), &p.Object.Status
-	if hash == status.CredentialsHash {
-		return f
-	}
+	validated := hash == status.CredentialsHash
 	switch {
-	case f.refused:
+	case f.refused && !validated:
 		return finding{reason: v1alpha1.ReasonOpenBaoUnreachable, message: "The server does not accept the secret ID it has just minted. Waiting for it to catch up"}
-	case f.lockedOut && status.CredentialsHash != "" && s.stale(p):
+	case f.lockedOut && !validated && status.CredentialsHash != "" && s.stale(p), f.lockedOut && validated && excused(p.Object):
 		// Pods that retry with the stale secret ID keep the lock alive: the new pair goes out first.
 		status.CredentialsHash = hash
 		return finding{reason: v1alpha1.ReasonOpenBaoUnreachable, message: "A new secret ID was minted, but the AppRole is locked out by logins with the old one. " +
 			"The pods are restarted with the new one. " + lockedOutMessage}
 	}
 	return f
+}
+
+// excused says whether the lockout was excused before and has not ended since.
+func excused(store *v1alpha1.BarbicanSecretStore) bool {
+	c := meta.FindStatusCondition(store.Status.Conditions, api.ConditionCredentialsReady)
+	return c != nil && c.Reason == v1alpha1.ReasonOpenBaoUnreachable
 }
 
 // stale says whether the pods hold a secret ID that the server refuses. After a
