@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/naming"
+	"github.com/c5c3/cobaltcore/common/oslo"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+)
+
+// LabelBase marks the versions of one content-hashed Secret with the name that they share.
+const LabelBase = "cobaltcore.c5c3.io/config-base"
+
+// maxLabelValue is how long a label's value may be.
+const maxLabelValue = 63
+
+// Hashed is an immutable Secret named after base and its content, in the namespace of owner.
+func Hashed(owner metav1.Object, base string, labels map[string]string, data map[string][]byte) *corev1.Secret {
+	all := make(map[string]string, len(labels)+1)
+	maps.Copy(all, labels)
+	all[LabelBase] = baseLabel(base)
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: owner.GetNamespace(), Name: base + "-" + oslo.ContentHash(data), Labels: all,
+		},
+		Type:      corev1.SecretTypeOpaque,
+		Immutable: new(true),
+		Data:      data,
+	}
+}
+
+func baseLabel(base string) string { return naming.Bounded(base, "", maxLabelValue) }
+
+// Ensure creates a Hashed Secret unless it is there. A Secret of that name with other content, or of another owner, is a
+// ConfigError: pods would run with a configuration that nobody asked for.
+func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *corev1.Secret) reconcile.Outcome {
+	key, live := client.ObjectKeyFromObject(hashed), &corev1.Secret{}
+	err := c.Client.Get(ctx, key, live, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		if err = c.Writer.Create(ctx, owner, hashed.DeepCopy()); !apierrors.IsAlreadyExists(err) {
+			return notStored(err)
+		}
+		err = c.Reader.Get(ctx, key, live) // not in the cache yet, or without our labels
+	}
+	switch {
+	case err != nil:
+		return notStored(fmt.Errorf("reading Secret %s: %w", key, err))
+	case !c.Writer.Controls(owner, live):
+		return notStored(&apply.ForeignError{Child: "Secret " + key.String(), Owner: client.ObjectKeyFromObject(owner).String()})
+	case !oslo.SameContent(live.Data, hashed.Data):
+		return reconcile.Fail(api.ReasonConfigError, fmt.Errorf(
+			"secret %s has other content than its name stands for: delete it, and it is written anew", key))
+	}
+	return reconcile.Outcome{}
+}
+
+func notStored(err error) reconcile.Outcome {
+	if apply.IsRefused(err) {
+		return reconcile.Fail(api.ReasonConfigError, err)
+	}
+	return reconcile.Error(err)
+}
