@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
@@ -197,4 +197,54 @@ func many(n int) map[string]string {
 		options[fmt.Sprintf("option_%d", i)] = "value"
 	}
 	return options
+}
+
+// TestDefaultsOnTheServer writes a Barbican with no member that has a default, and looks at what is stored with the webhooks and
+// without.
+func TestDefaultsOnTheServer(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		admission, path string
+		want            any
+	}{
+		{"on", "spec.deployment.replicas", int64(3)},
+		{"on", "spec.deployment.resources.limits.memory", "512Mi"},
+		{"on", "spec.cache.backend", "dogpile.cache.pymemcache"},
+		{"on", "spec.cache.replicas", int64(3)},
+		{"on", "spec.logging.level", "INFO"},
+		{"on", "spec.logging.debug", false},
+		{"on", "spec.serviceUser.username", "barbican"},
+		{"on", "spec.serviceUser.secretRef.key", "password"},
+		{"on", "spec.apiServer", nil},
+		{"on", "spec.dbClean", nil},
+		{"on", "spec.secretStoreRef", nil},
+		{"on", "spec.database.tls.mode", "require"},
+		{"on", "spec.database.port", nil},
+		{"off", "spec.database.tls.mode", "require"},
+		{"off", "spec.database.deletionPolicy", "Retain"},
+		{"off", "spec.database.storageSize", "100Gi"},
+		{"off", "spec.database.replicas", int64(3)},
+		{"off", "spec.deployment", nil},
+		{"off", "spec.logging", nil},
+	} {
+		t.Run(test.admission+"/"+test.path, func(t *testing.T) {
+			t.Parallel()
+			c, _ := newClient(t)
+			object := read(t, fixtures+"/valid/barbican-minimal.yaml").objects[0]
+			if test.admission == "on" {
+				unstructured.RemoveNestedField(object.Object, "spec", "cache", "backend")
+			}
+			tls := map[string]any{"caBundleSecretRef": map[string]any{"name": "ca"}, "clientCertSecretRef": map[string]any{"name": "client"}}
+			if err := unstructured.SetNestedMap(object.Object, tls, "spec", "database", "tls"); err != nil {
+				t.Fatal(err)
+			}
+			object.SetNamespace(newNamespace(t, c, test.admission))
+			if err := c.Create(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(test.path, ".")...); got != test.want {
+				t.Errorf("want %v, got %v", test.want, got)
+			}
+		})
+	}
 }
