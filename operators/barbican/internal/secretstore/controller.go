@@ -77,7 +77,7 @@ func New(o Options) (*Controller, error) {
 		o.Clock = clock.RealClock{}
 	}
 	o.Timeout = cmp.Or(o.Timeout, openbao.DefaultTimeout)
-	c := &Controller{client: o.Client, woken: make(chan event.GenericEvent)}
+	c := &Controller{client: o.Client, woken: make(chan event.GenericEvent, 100)}
 	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts)}
 	managed, managedErr := reconcile.NewPipeline(o.Observer, s.managed()...)
 	brownfield, brownfieldErr := reconcile.NewPipeline(o.Observer, s.brownfield()...)

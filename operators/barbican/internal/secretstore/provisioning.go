@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
@@ -58,25 +59,40 @@ func (s *steps) provisioning(ctx context.Context, p *pass) reconcile.Outcome {
 // recall finds the credential of the store. What was minted and is not in the
 // Secret yet is written there before anything can fail.
 func (s *steps) recall(ctx context.Context, p *pass) error {
+	marked, err := s.read(ctx, p)
+	if err != nil {
+		return err
+	}
+	key, stored := client.ObjectKeyFromObject(p.Object), p.Values.stored
+	f := s.memory.of(key, p.Object.UID)
+	switch {
+	case f != nil && f.SecretID != stored.SecretID && !stored.mintedAt.After(f.mintedAt):
+		return s.write(ctx, p, f.credential)
+	case f != nil && f.counted:
+		s.memory.forget(key)
+	}
+	if !marked && stored.usable(s.Clock.Now()) {
+		return s.write(ctx, p, stored)
+	}
+	return nil
+}
+
+// read takes the credential from the store's Secret and says whether that
+// carries our label. Without it the stamps are not cached and are read live.
+func (s *steps) read(ctx context.Context, p *pass) (marked bool, err error) {
 	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CredentialsSecretName()}
 	secret, err := p.Children.Secrets.Get(ctx, key)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading secret %s: %w", key, err)
-	}
 	if err == nil && p.Children.Writer.Controls(p.Object, secret) {
+		if marked = secret.Labels[naming.LabelManagedBy] != ""; !marked {
+			secret = &corev1.Secret{}
+			err = p.Children.Reader.Get(ctx, key, secret)
+		}
 		p.Values.stored = credentialOf(secret)
 	}
-	f := s.memory.of(client.ObjectKeyFromObject(p.Object), p.Object.UID)
-	switch {
-	case f == nil || p.Values.stored.mintedAt.After(f.mintedAt):
-		return nil
-	case f.SecretID == p.Values.stored.SecretID:
-		if f.counted {
-			s.memory.forget(client.ObjectKeyFromObject(p.Object))
-		}
-		return nil
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading secret %s: %w", key, err)
 	}
-	return s.write(ctx, p, f.credential)
+	return marked, nil
 }
 
 // negotiate has the conversation, and a second one about the credential that

@@ -27,6 +27,7 @@ import (
 
 	"github.com/c5c3/cobaltcore/common/apply"
 	standin "github.com/c5c3/cobaltcore/common/kubetest/openbao"
+	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/reconcile/probe"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
@@ -95,11 +96,16 @@ func (r *remints) ForgetStore(store types.NamespacedName) {
 	r.forgotten = append(r.forgotten, store)
 }
 
+// secretReader leaves out the annotations of Secrets without our label, as the real one does.
 type secretReader struct{ client.Reader }
 
 func (r secretReader) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	return &secret, r.Reader.Get(ctx, key, &secret)
+	err := r.Reader.Get(ctx, key, &secret)
+	if secret.Labels[naming.LabelManagedBy] == "" {
+		secret.Annotations = nil
+	}
+	return &secret, err
 }
 
 type unobserved struct{}
