@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/onsi/gomega/types"
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,10 +31,14 @@ func Live[T client.Object](c client.Reader, object T) func(context.Context) (cli
 	}
 }
 
-// NewNamespace makes a namespace for one test. It stays until the environment ends: without a namespace controller it could not go.
-func NewNamespace(t testing.TB, c client.Client) string {
+// Restricted are the labels of a namespace that admits only pods of the restricted Pod Security level.
+var Restricted = map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
+
+// NewNamespace makes a namespace, with labels if need be, for one test. It stays until the environment ends: without a namespace
+// controller it could not go.
+func NewNamespace(t testing.TB, c client.Client, labels ...map[string]string) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: lo.Assign(labels...)}}
 	if err := c.Create(t.Context(), namespace); err != nil {
 		t.Fatalf("creating a namespace: %v", err)
 	}

@@ -329,3 +329,10 @@ func TestPods(t *testing.T) {
 	s.becomes(t, broken, HaveField("Status.ContainerStatuses", ConsistOf(HaveField("State.Waiting.Reason", "ImagePullBackOff"))))
 	s.becomes(t, failed, phase(corev1.PodFailed))
 }
+
+func TestARestrictedNamespaceRefusesOtherPods(t *testing.T) {
+	s := newStage(t)
+	namespace := kubetest.NewNamespace(t, s, kubetest.Restricted)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}, Spec: podTemplate().Spec}
+	s.Expect(s.Create(t.Context(), pod)).To(MatchError(ContainSubstring("violates PodSecurity")))
+}
