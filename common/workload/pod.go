@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/cobaltcore/common/api"
+)
+
+// UserID is the user and group that every container runs as.
+const UserID int64 = 42424
+
+const volumeTemp = "tmp"
+
+// Pod is a pod of one container.
+type Pod struct {
+	Labels      map[string]string
+	Annotations map[string]string
+	Container   corev1.Container
+	Volumes     []corev1.Volume
+}
+
+// Template is the hardened pod template: it passes the restricted Pod Security level, holds no token of the API server,
+// and can write nothing but /tmp. The container's mounts are extended, its security context is replaced.
+func (p Pod) Template() corev1.PodTemplateSpec {
+	container := p.Container
+	container.SecurityContext = restricted()
+	container.VolumeMounts = append(container.VolumeMounts[:len(container.VolumeMounts):len(container.VolumeMounts)],
+		corev1.VolumeMount{Name: volumeTemp, MountPath: "/tmp"})
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(false),
+			EnableServiceLinks:           new(false),
+			SecurityContext:              &corev1.PodSecurityContext{FSGroup: new(UserID)},
+			Containers:                   []corev1.Container{container},
+			Volumes: append(p.Volumes[:len(p.Volumes):len(p.Volumes)],
+				corev1.Volume{Name: volumeTemp, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}),
+		},
+	}
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		RunAsNonRoot:             new(true),
+		RunAsUser:                new(UserID),
+		RunAsGroup:               new(UserID),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+// SecretEnv is a variable whose value stands in a Secret. The pod does not start without it.
+func SecretEnv(name, secret, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key,
+	}}}
+}
+
+// SecretVolume is a volume with the files of a Secret.
+func SecretVolume(name, secret string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
+}
+
+// volumeDatabaseTLS is the name of the volume that DatabaseTLS describes.
+const volumeDatabaseTLS = "db-tls"
+
+// DatabaseTLS is the volume with the files of an encrypted database connection: ca.crt, tls.crt and tls.key. The
+// group that every pod runs in may read them.
+func DatabaseTLS(tls *api.DatabaseTLSSpec, path string) (corev1.Volume, corev1.VolumeMount) {
+	item := func(key string) corev1.KeyToPath { return corev1.KeyToPath{Key: key, Path: key} }
+	source := func(secret string, keys ...corev1.KeyToPath) corev1.VolumeProjection {
+		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Items: keys,
+		}}
+	}
+	return corev1.Volume{Name: volumeDatabaseTLS, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			DefaultMode: new(int32(0o440)),
+			Sources: []corev1.VolumeProjection{
+				source(tls.CABundleSecretRef.Name, item("ca.crt")),
+				source(tls.ClientCertSecretRef.Name, item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey)),
+			},
+		}}},
+		corev1.VolumeMount{Name: volumeDatabaseTLS, MountPath: path, ReadOnly: true}
+}
