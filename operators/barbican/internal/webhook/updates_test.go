@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -54,9 +53,7 @@ func skipped(t *testing.T, c client.Client, spoil func(*v1alpha1.Barbican)) *v1a
 	}
 	probe := valid(namespace)
 	probe.Name, probe.Spec.DBClean = "probe", &v1alpha1.DBCleanSpec{Schedule: "nonsense"}
-	for c.Create(t.Context(), probe.DeepCopy(), client.DryRunAll) == nil {
-		time.Sleep(10 * time.Millisecond) // the server learns of the label through its own watch
-	}
+	until(t, func() bool { return c.Create(t.Context(), probe.DeepCopy(), client.DryRunAll) != nil })
 	return object
 }
 
