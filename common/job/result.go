@@ -70,18 +70,15 @@ func observe(j *batchv1.Job) Run {
 }
 
 // Once calls record for a Job that ended, one time for each Job: counted is a field of the owner's status that remembers
-// the UID, and record runs after that is written. A status that could not be written leaves it to the next pass.
-func Once(o reconcile.Outcome, j *batchv1.Job, counted *string, record func(Result)) reconcile.Outcome {
+// the UID, and record runs after that is written. It is told of a status that could not be written; the next pass
+// calls it again.
+func Once(o reconcile.Outcome, j *batchv1.Job, counted *string, record func(Result, error)) reconcile.Outcome {
 	result, ended := ResultOf(j)
 	if !ended || *counted == string(result.UID) {
 		return o
 	}
 	*counted = string(result.UID)
-	return o.Persisted(func(err error) {
-		if err == nil {
-			record(result)
-		}
-	})
+	return o.Persisted(func(err error) { record(result, err) })
 }
 
 // LastRun is the newest Job of a CronJob that has ended, nil when there is none. labels are those of its Jobs. The Job is

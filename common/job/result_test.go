@@ -45,7 +45,7 @@ func TestResultOf(t *testing.T) {
 func TestOnceMarksAJobOnlyWhenItHasEnded(t *testing.T) {
 	t.Parallel()
 	counted := "uid-before"
-	never := func(Result) { t.Error("recorded") }
+	never := func(Result, error) { t.Error("recorded") }
 	Once(reconcile.Outcome{}, nil, &counted, never)
 	Once(reconcile.Outcome{}, migration("k", batchv1.JobStatus{}), &counted, never)
 	if counted != "uid-before" {
