@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/c5c3/cobaltcore/common/api"
@@ -228,6 +230,26 @@ func TestProjectionFollowsTheDeployment(t *testing.T) {
 			w.expect(w.pass(), "CredentialsReady=True/CredentialsAvailable", test.reason)
 			w.expectEvents()
 		})
+	}
+}
+
+func TestObservedTellsWhatMatters(t *testing.T) {
+	t.Parallel()
+	b := &v1alpha1.Barbican{}
+	before := observed(b)
+	b.Status.Conditions = []metav1.Condition{{Type: "SecretsReady", Status: "True"}}
+	b.Labels = map[string]string{"a": "b"}
+	if !equality.Semantic.DeepEqual(before, observed(b)) {
+		t.Error("another condition wakes the store")
+	}
+	b.Status.ProjectedSecretStores = []string{"main"}
+	if equality.Semantic.DeepEqual(before, observed(b)) {
+		t.Error("a projection does not wake the store")
+	}
+	before = observed(b)
+	b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: "DeploymentReady", Status: "True", Reason: "DeploymentReady"})
+	if equality.Semantic.DeepEqual(before, observed(b)) {
+		t.Error("a finished rollout does not wake the store")
 	}
 }
 
