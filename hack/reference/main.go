@@ -104,7 +104,7 @@ func sections(groups []vocabulary.Group) string {
 		if len(group.Conditions) > 1 {
 			out.WriteString("\n")
 		}
-		table(&out, append(group.Reasons, group.Events...))
+		terms(&out, append(group.Reasons, group.Events...))
 	}
 	return out.String()
 }
@@ -124,7 +124,7 @@ func heading(group vocabulary.Group) string {
 	return strings.TrimSuffix(subject, ".")
 }
 
-func table(out *strings.Builder, terms []vocabulary.Term) {
+func terms(out *strings.Builder, terms []vocabulary.Term) {
 	if len(terms) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +20,12 @@ type row struct {
 	parallel                bool
 }
 
+// table is the rows that one method returns.
+type table struct {
+	method string
+	rows   []row
+}
+
 // stepTables returns the folders that hold a table.go.
 func stepTables(root string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "operators", "*", "internal", "*", "table.go"))
@@ -28,38 +35,48 @@ func stepTables(root string) ([]string, error) {
 	return files, err
 }
 
-// steps renders the step table of a folder; conditions maps the identifiers of condition types to their values.
+// steps renders the step tables of a folder; conditions maps the identifiers of condition types to their values.
 func steps(folder string, conditions map[string]string) (string, error) {
 	files, err := parseFolder(folder)
 	if err != nil {
 		return "", err
 	}
-	var rows []row
+	var tables []table
 	docs := map[string]string{}
 	for _, file := range files {
-		rows = append(rows, tableRows(file)...)
-		for name, doc := range methodDocs(file) {
-			docs[name] = doc
-		}
+		tables = append(tables, fileTables(file)...)
+		maps.Copy(docs, methodDocs(file))
 	}
-	if len(rows) == 0 {
+	if len(tables) == 0 {
 		return "", fmt.Errorf("%s: no row found", folder)
 	}
 	var out strings.Builder
+	for _, t := range tables {
+		if len(tables) > 1 {
+			fmt.Fprintf(&out, "%s\n\n", sentence(strings.TrimPrefix(docs[t.method], t.method+" is "), ""))
+		}
+		if err := t.write(&out, conditions, docs); err != nil {
+			return "", fmt.Errorf("%s: %w", folder, err)
+		}
+	}
+	return out.String(), nil
+}
+
+func (t table) write(out *strings.Builder, conditions, docs map[string]string) error {
 	out.WriteString("| Row | Condition | What it does |\n|---|---|---|\n")
-	for _, r := range rows {
+	for _, r := range t.rows {
 		condition, ok := conditions[r.condition]
 		if !ok {
-			return "", fmt.Errorf("%s: row %s reports %s, which no conditions.go declares", folder, r.name, r.condition)
+			return fmt.Errorf("row %s reports %s, which no conditions.go declares", r.name, r.condition)
 		}
 		name := r.name
 		if r.parallel {
 			name += " (parallel)"
 		}
-		fmt.Fprintf(&out, "| %s | `%s` | %s |\n", name, condition, sentence(docs[r.method], r.method))
+		fmt.Fprintf(out, "| %s | `%s` | %s |\n", name, condition, sentence(docs[r.method], r.method))
 	}
 	out.WriteString("\n")
-	return out.String(), nil
+	return nil
 }
 
 func parseFolder(folder string) ([]*ast.File, error) {
@@ -81,29 +98,40 @@ func parseFolder(folder string) ([]*ast.File, error) {
 	return files, nil
 }
 
-// tableRows finds the rows of a file in their order; those inside a call are members of a parallel group.
-func tableRows(file *ast.File) []row {
-	var rows []row
-	var visit func(parallel bool) func(ast.Node) bool
-	visit = func(parallel bool) func(ast.Node) bool {
-		return func(node ast.Node) bool {
-			switch n := node.(type) {
-			case *ast.CallExpr:
-				if !parallel {
-					ast.Inspect(n, visit(true))
-					return false
-				}
-			case *ast.CompositeLit:
-				if r, ok := rowOf(n); ok {
-					r.parallel = parallel
-					rows = append(rows, r)
-					return false
-				}
-			}
-			return true
+// fileTables finds the tables of a file in their order.
+func fileTables(file *ast.File) []table {
+	var tables []table
+	for _, decl := range file.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if rows := rowsIn(function.Body, false); len(rows) > 0 {
+			tables = append(tables, table{function.Name.Name, rows})
 		}
 	}
-	ast.Inspect(file, visit(false))
+	return tables
+}
+
+// rowsIn finds the rows below a node in their order; those inside a call are members of a parallel group.
+func rowsIn(node ast.Node, parallel bool) []row {
+	var rows []row
+	ast.Inspect(node, func(below ast.Node) bool {
+		switch n := below.(type) {
+		case *ast.CallExpr:
+			if n != node {
+				rows = append(rows, rowsIn(n, true)...)
+				return false
+			}
+		case *ast.CompositeLit:
+			if r, ok := rowOf(n); ok {
+				r.parallel = parallel
+				rows = append(rows, r)
+				return false
+			}
+		}
+		return true
+	})
 	return rows
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +38,16 @@ func (s *steps) table() []step {
 	}
 	if _, err := steps(folder, map[string]string{"ConditionOne": "OneReady"}); err == nil {
 		t.Error("want an error for an undeclared condition")
+	}
+
+	second := "package a\n\n// other is the table of others.\nfunc (s *steps) other() []step {\n\treturn []step{{Name: \"Three\", Condition: ConditionOne, Run: s.one}}\n}\n"
+	if err := os.WriteFile(filepath.Join(folder, "zother.go"), []byte(second), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err = steps(folder, map[string]string{"ConditionOne": "OneReady", "ConditionTwo": "TwoReady"})
+	wantEnd := "The table of others.\n\n| Row | Condition | What it does |\n|---|---|---|\n| Three | `OneReady` | Does this, and that \\| more. |\n\n"
+	if err != nil || !strings.HasSuffix(got, wantEnd) {
+		t.Errorf("got:\n%s%v\nwant at its end:\n%s", got, err, wantEnd)
 	}
 	if _, err := steps(t.TempDir(), nil); err == nil {
 		t.Error("want an error for a folder without a table")
