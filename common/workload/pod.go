@@ -5,8 +5,6 @@ package workload
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/c5c3/cobaltcore/common/api"
 )
 
 // UserID is the user and group that every container runs as.
@@ -64,26 +62,4 @@ func SecretEnv(name, secret, key string) corev1.EnvVar {
 // SecretVolume is a volume with the files of a Secret.
 func SecretVolume(name, secret string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
-}
-
-// volumeDatabaseTLS is the name of the volume that DatabaseTLS describes.
-const volumeDatabaseTLS = "db-tls"
-
-// DatabaseTLS is the volume with the files of an encrypted database connection: ca.crt, tls.crt and tls.key. The
-// group that every pod runs in may read them.
-func DatabaseTLS(tls *api.DatabaseTLSSpec, path string) (corev1.Volume, corev1.VolumeMount) {
-	item := func(key string) corev1.KeyToPath { return corev1.KeyToPath{Key: key, Path: key} }
-	source := func(secret string, keys ...corev1.KeyToPath) corev1.VolumeProjection {
-		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Items: keys,
-		}}
-	}
-	return corev1.Volume{Name: volumeDatabaseTLS, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			DefaultMode: new(int32(0o440)),
-			Sources: []corev1.VolumeProjection{
-				source(tls.CABundleSecretRef.Name, item("ca.crt")),
-				source(tls.ClientCertSecretRef.Name, item(corev1.TLSCertKey), item(corev1.TLSPrivateKeyKey)),
-			},
-		}}},
-		corev1.VolumeMount{Name: volumeDatabaseTLS, MountPath: path, ReadOnly: true}
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barbican
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/oslo"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/config"
+)
+
+// config renders the files into an immutable Secret. While the stores form no valid projection nothing is rendered and
+// the pods stay on what the live Deployment mounts.
+func (s *steps) config(ctx context.Context, p *pass) reconcile.Outcome {
+	advice := overrideAdvice(p.Object)
+	if !p.Values.stores.valid {
+		lastGood, err := liveMounts(ctx, p)
+		if err != nil {
+			return reconcile.Error(err)
+		}
+		p.Values.mounts = lastGood
+		return advise(reconcile.Ready(api.ReasonSecretsAvailable, "All credentials are available; the configuration waits for the secret stores"), p.Object, advice)
+	}
+	return advise(s.writeConfig(ctx, p), p.Object, advice)
+}
+
+func (s *steps) writeConfig(ctx context.Context, p *pass) reconcile.Outcome {
+	policy, err := policyRules(ctx, p)
+	if err != nil {
+		return reconcile.Fail(api.ReasonConfigError, err)
+	}
+	b := p.Object
+	files, err := s.Renderer.Render(b.UID, b.Generation, config.Input{
+		Name: b.Name, Spec: &b.Spec, Stores: p.Values.stores.stores, Policy: policy,
+		Endpoint: config.Endpoint(b.Name, b.Namespace, b.Spec.Gateway),
+	})
+	if err != nil {
+		return reconcile.Fail(api.ReasonConfigError, err)
+	}
+	hashed := secrets.Hashed(b, files.Base, instance(b).Labels(), files.Data)
+	if o := secrets.Ensure(ctx, p.Children, b, hashed); !o.Done() {
+		return o
+	}
+	p.Values.mounts = mounts{configSecret: hashed.Name, storeMounts: p.Values.stores.mounts}
+	if err := secrets.Prune(ctx, p.Children, b, secrets.History{
+		Base: files.Base, Current: hashed.Name, Pods: instance(b).Selector(),
+	}); err != nil {
+		return reconcile.Error(err)
+	}
+	return reconcile.Ready(api.ReasonSecretsAvailable, "All credentials are available and the configuration is rendered")
+}
+
+// policyRules are those of the ConfigMap that the spec refers to, nil without one.
+func policyRules(ctx context.Context, p *pass) (map[string]string, error) {
+	overrides := p.Object.Spec.PolicyOverrides
+	if overrides == nil || overrides.ConfigMapRef == nil {
+		return nil, nil
+	}
+	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: overrides.ConfigMapRef.Name}
+	var source corev1.ConfigMap
+	if err := p.Children.Client.Get(ctx, key, &source, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("reading the policy in ConfigMap %s: %w", key.Name, err)
+	}
+	rules, err := oslo.ParsePolicy(source.Data[oslo.PolicyFile])
+	if err != nil {
+		return nil, fmt.Errorf("key %s of ConfigMap %s: %w", oslo.PolicyFile, key.Name, err)
+	}
+	return rules, nil
+}
+
+// overrideAdvice reports the operator's own options that the user overrides. They are honoured.
+func overrideAdvice(b *v1alpha1.Barbican) metav1.Condition {
+	overridden := config.Overrides(b.Spec.ExtraConfig, b.Spec.Plugins)
+	if overridden == "" {
+		return metav1.Condition{
+			Type: api.ConditionExtraConfigHealthy, Status: metav1.ConditionTrue, Reason: api.ReasonNoOwnedKeysOverridden,
+			Message: "No option that the operator sets is overridden",
+		}
+	}
+	return metav1.Condition{
+		Type: api.ConditionExtraConfigHealthy, Status: metav1.ConditionFalse, Reason: api.ReasonOwnedKeysOverridden,
+		Message: "Overridden: " + overridden,
+	}
+}
+
+// advise adds the condition, and an event when what is overridden has changed.
+func advise(o reconcile.Outcome, b *v1alpha1.Barbican, advice metav1.Condition) reconcile.Outcome {
+	was := meta.FindStatusCondition(b.Status.Conditions, advice.Type)
+	known := was != nil && was.Status == advice.Status && was.Message == advice.Message
+	if advice.Status == metav1.ConditionFalse && !known {
+		o = o.Announce(corev1.EventTypeWarning, api.EventExtraConfigOwnedKeyOverride, advice.Message)
+	}
+	return o.Advise(advice)
+}
+
+// mounts is what the pods take from Secrets that a configuration change replaces together.
+type mounts struct {
+	configSecret string // empty while there has never been a valid configuration
+	storeMounts
+}
+
+// liveMounts are those of the Deployment that runs, empty if there is none.
+func liveMounts(ctx context.Context, p *pass) (mounts, error) {
+	var live appsv1.Deployment
+	err := p.Children.Client.Get(ctx, client.ObjectKeyFromObject(p.Object), &live, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return mounts{}, fmt.Errorf("reading the Deployment for its configuration: %w", err)
+	}
+	if err != nil || !p.Children.Writer.Controls(p.Object, &live) {
+		return mounts{}, nil
+	}
+	template := live.Spec.Template
+	m := mounts{storeMounts: storeMounts{
+		credentialsHash: template.Annotations[v1alpha1.AnnotationSecretStoreCredentialsHash],
+		caHash:          template.Annotations[v1alpha1.AnnotationSecretStoreCAHash],
+	}}
+	for _, v := range template.Spec.Volumes {
+		switch {
+		case v.Secret == nil:
+		case v.Name == volumeConfig:
+			m.configSecret = v.Secret.SecretName
+		case v.Name == volumeStoreCA:
+			m.caSecret = v.Secret.SecretName
+		}
+	}
+	for _, c := range template.Spec.Containers {
+		for _, e := range c.Env {
+			if e.Name == envSecretID && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				m.credentialsSecret = e.ValueFrom.SecretKeyRef.Name
+			}
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package barbican converges Barbican resources. Start at table.go, which is the whole of it; each row has a file of
+// its own.
+package barbican
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/job"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/probe"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/config"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/metrics"
+)
+
+// Controller reconciles Barbicans.
+type Controller = reconcile.Controller[*v1alpha1.Barbican, handoff]
+
+// Dependencies are what the rows work with.
+type Dependencies struct {
+	Client            client.Client // of the management cluster
+	Recorder          reconcile.Recorder
+	Targets           target.Resolver
+	Health            *probe.HTTP
+	Metrics           *metrics.Metrics
+	OperatorNamespace string // whose pods may reach the API; empty when unknown
+}
+
+// steps are the rows' code and what they keep from pass to pass.
+type steps struct {
+	Dependencies
+	Renderer *config.Renderer
+
+	validated validatedRoles
+	jobs      job.Runner
+}
+
+// HealthReasons name the outcomes of the API's health check.
+var HealthReasons = probe.Reasons{
+	Healthy: api.ReasonAPIHealthy, Unhealthy: api.ReasonAPIUnhealthy, NotReady: api.ReasonEndpointNotReady,
+	Timeout: api.ReasonHealthCheckTimeout, Refused: api.ReasonConnectionFailed, Failed: api.ReasonHealthCheckFailed,
+}
+
+// rememberedConfigurations bounds the memory of the renderer.
+const rememberedConfigurations = 2000
+
+// NewController checks the table and puts the life cycle around it.
+func NewController(d Dependencies) (*Controller, error) {
+	s := &steps{Dependencies: d, Renderer: config.NewRenderer(rememberedConfigurations)}
+	pipeline, err := reconcile.NewPipeline(d.Metrics, s.table()...)
+	if err != nil {
+		return nil, err
+	}
+	return &Controller{
+		New:      func() *v1alpha1.Barbican { return &v1alpha1.Barbican{} },
+		Client:   d.Client,
+		Recorder: d.Recorder,
+		Pipeline: pipeline,
+		Targets:  d.Targets,
+		Place: func(_ context.Context, b *v1alpha1.Barbican) (string, reconcile.Outcome) {
+			return b.Spec.TargetClusterRef.ClusterName(), reconcile.Outcome{}
+		},
+		Gate:      api.ConditionSecretsReady,
+		Finalizer: v1alpha1.Finalizer,
+		Cleanup:   s.cleanUp,
+		Swept:     sweptKinds,
+		Gone:      s.gone,
+	}, nil
+}
+
+// sweptKinds are those that a Barbican has children of.
+var sweptKinds = []schema.GroupVersionKind{
+	{Group: "apps", Version: "v1", Kind: "Deployment"},
+	{Version: "v1", Kind: "Service"},
+	{Version: "v1", Kind: "ConfigMap"},
+	{Version: "v1", Kind: "Secret"},
+	{Group: "batch", Version: "v1", Kind: "Job"},
+	{Group: "batch", Version: "v1", Kind: "CronJob"},
+	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
+	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+	{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "Database"},
+	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "User"},
+	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "Grant"},
+}
+
+// gone drops what is kept for a Barbican that is no more.
+func (s *steps) gone(key types.NamespacedName, uid types.UID) {
+	s.Metrics.ForgetBarbican(key)
+	s.Health.Cache.Forget(key)
+	s.Renderer.Evict(uid)
+}

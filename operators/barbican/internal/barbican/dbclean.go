@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barbican
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/job"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+)
+
+// refusals are the reasons that keep a migration from ever starting, as the last pass left them.
+var refusals = []string{
+	api.ReasonVersionParseError, api.ReasonDowngradeNotSupported, api.ReasonUpgradePathInvalid, api.ReasonImageReleaseMismatch,
+}
+
+// dbClean schedules the clean-up and reports its newest run. It is paused until the schema is at the requested release,
+// since its bulk deletes would contend with a migration for locks.
+func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
+	b := p.Object
+	if p.Values.mounts.configSecret == "" {
+		return reconcile.NotReady(v1alpha1.ReasonWaitingForSecretStores, "The clean-up waits for a first configuration: see SecretStoresReady")
+	}
+	settings := b.Spec.DBClean.WithDefaults()
+	converged := b.Status.InstalledRelease == b.Spec.OpenStackRelease
+	cron := cleanUpJob(b, settings, settings.Suspend || !converged, p.Values.mounts.configSecret)
+	if err := p.Children.Writer.Apply(ctx, b, cron); err != nil {
+		return reconcile.Error(err)
+	}
+	last, err := job.LastRun(ctx, p.Children, cron, instance(b).Labels())
+	if err != nil {
+		return reconcile.Error(err)
+	}
+	return s.count(cleanVerdict(b, settings, converged, last), b, last, &b.Status.LastDBCleanJobUID,
+		s.Metrics.DBClean, v1alpha1.EventDBCleanMetricEmissionDeferred)
+}
+
+// cleanVerdict is the first that applies.
+func cleanVerdict(b *v1alpha1.Barbican, settings v1alpha1.DBCleanSpec, converged bool, last *batchv1.Job) reconcile.Outcome {
+	result, ended := job.ResultOf(last)
+	failed := ended && !result.Succeeded
+	database := meta.FindStatusCondition(b.Status.Conditions, api.ConditionDatabaseReady)
+	switch {
+	case settings.Suspend && failed:
+		return reconcile.Ready(v1alpha1.ReasonDBCleanSuspended, "spec.dbClean.suspend is set; the last run, Job "+result.Name+", had failed")
+	case settings.Suspend:
+		return reconcile.Ready(v1alpha1.ReasonDBCleanSuspended, "spec.dbClean.suspend is set")
+	case !converged && database != nil && database.Status == metav1.ConditionFalse && slices.Contains(refusals, database.Reason):
+		return reconcile.NotReady(v1alpha1.ReasonDBCleanBlocked,
+			"Paused for a migration that is refused: correct spec.openStackRelease or spec.image, see DatabaseReady")
+	case !converged:
+		return reconcile.Ready(v1alpha1.ReasonDBCleanSuspended, "Paused until the schema is at the requested release")
+	case failed:
+		return reconcile.NotReady(v1alpha1.ReasonDBCleanJobFailed, fmt.Sprintf(
+			"The last run failed: see the logs of Job %s; the next run follows the schedule", result.Name)).Warn()
+	}
+	return reconcile.Ready(v1alpha1.ReasonDBCleanScheduled, "Scheduled at "+settings.Schedule)
+}
+
+func cleanUpJob(b *v1alpha1.Barbican, settings v1alpha1.DBCleanSpec, suspend bool, configSecret string) *batchv1.CronJob {
+	command := []string{"barbican-manage", "db", "clean", "--min-days", strconv.Itoa(int(*settings.RetentionDays))}
+	if *settings.SoftDeleteExpiredSecrets {
+		command = append(command, "--soft-delete-expired-secrets")
+	}
+	if *settings.CleanUnassociatedProjects {
+		command = append(command, "--clean-unassociated-projects")
+	}
+	template := databaseTemplate(b, componentDBClean, configSecret, command...)
+	template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	return &batchv1.CronJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: dbCleanName(b), Labels: instance(b).Labels()},
+		Spec: batchv1.CronJobSpec{
+			Schedule: settings.Schedule, TimeZone: settings.TimeZone, Suspend: &suspend,
+			ConcurrencyPolicy: batchv1.ForbidConcurrent,
+			JobTemplate: batchv1.JobTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: instance(b).Labels()},
+				Spec:       batchv1.JobSpec{ActiveDeadlineSeconds: settings.ActiveDeadlineSeconds, Template: template},
+			},
+		},
+	}
+}

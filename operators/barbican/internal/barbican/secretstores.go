@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barbican
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/samber/lo"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/config"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
+)
+
+// projection is what the attached stores contribute to the configuration.
+type projection struct {
+	valid  bool
+	stores []config.Store // in name order; of a valid projection only
+	mounts storeMounts    // of a valid projection only
+	hosts  []string       // URLs that the pods must reach
+}
+
+// storeMounts is what the pods take from the default store beside the configuration file.
+type storeMounts struct {
+	credentialsSecret string // holds the secret ID
+	credentialsHash   string
+	caSecret          string // empty: the system's trust
+	caHash            string
+}
+
+// secretStores never stops the table: a first install goes on to the rows that say what else is missing, and a store
+// that becomes ready wakes its Barbican.
+func (s *steps) secretStores(ctx context.Context, p *pass) reconcile.Outcome {
+	attached, err := s.attachedStores(ctx, p.Object)
+	if err != nil {
+		return reconcile.Error(err)
+	}
+	usable := lo.Filter(attached, func(store *v1alpha1.BarbicanSecretStore, _ int) bool { return projectable(store) })
+	urls := lo.Map(usable, func(store *v1alpha1.BarbicanSecretStore, _ int) string { return store.Spec.ServerURL(store.Namespace) })
+
+	projected, verdict := s.project(ctx, p, usable)
+	if verdict.Err() != nil || !verdict.Done() {
+		// What the running pods were configured with stays reachable; a store's current spec proves nothing.
+		p.Values.stores = projection{hosts: lo.Uniq(append(urls, p.Object.Status.ProjectedSecretStoreHosts...))}
+		return verdict
+	}
+	projected.hosts = lo.Uniq(urls)
+	p.Values.stores = projected
+	return s.recordProjection(p, projected, verdict)
+}
+
+func (s *steps) attachedStores(ctx context.Context, parent *v1alpha1.Barbican) ([]*v1alpha1.BarbicanSecretStore, error) {
+	var list v1alpha1.BarbicanSecretStoreList
+	if err := s.Client.List(ctx, &list, client.InNamespace(parent.Namespace),
+		client.MatchingFields{IndexBarbicanRef: parent.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the stores of %s: %w", parent.Name, err)
+	}
+	stores := lo.ToSlicePtr(list.Items)
+	slices.SortFunc(stores, func(a, b *v1alpha1.BarbicanSecretStore) int { return strings.Compare(a.Name, b.Name) })
+	return stores, nil
+}
+
+// projectable says whether a store's credentials were validated for what its spec says now and its mount is there. A
+// store that is merely unreachable stays: an outage is no reconfiguration.
+func projectable(store *v1alpha1.BarbicanSecretStore) bool {
+	if !store.DeletionTimestamp.IsZero() || store.Status.CredentialsHash == "" || store.Spec.OpenBao == nil {
+		return false
+	}
+	provisioning := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionProvisioningReady)
+	if provisioning != nil && provisioning.Reason == v1alpha1.ReasonInstanceNotProvisioned {
+		return false
+	}
+	credentials := meta.FindStatusCondition(store.Status.Conditions, api.ConditionCredentialsReady)
+	if credentials == nil || credentials.ObservedGeneration != store.Generation {
+		return false
+	}
+	return credentials.Reason == v1alpha1.ReasonCredentialsAvailable || credentials.Reason == v1alpha1.ReasonOpenBaoUnreachable
+}
+
+// project decides whether the stores form a configuration that Barbican accepts, and reads the default's credentials.
+func (s *steps) project(ctx context.Context, p *pass, usable []*v1alpha1.BarbicanSecretStore) (projection, reconcile.Outcome) {
+	defaults := lo.Filter(usable, func(store *v1alpha1.BarbicanSecretStore, _ int) bool { return store.Spec.IsDefault })
+	openBao := lo.CountBy(usable, func(store *v1alpha1.BarbicanSecretStore) bool { return store.Spec.Type == v1alpha1.OpenBaoStore })
+	switch {
+	case len(defaults) != 1:
+		return projection{}, reconcile.NotReady(v1alpha1.ReasonNoDefaultSecretStore, noDefault(defaults))
+	case openBao > 1:
+		return projection{}, reconcile.NotReady(v1alpha1.ReasonMultipleOpenBaoStores, fmt.Sprintf(
+			"%d ready stores of type OpenBao are attached, Barbican takes one: delete all but one of %s", openBao, joinNames(usable)))
+	}
+	projected := projection{valid: true}
+	credentials, problem, err := s.credentialsOf(ctx, p, defaults[0])
+	if err == nil && problem == "" {
+		projected.mounts, problem, err = s.mountsOf(ctx, p, defaults[0])
+	}
+	if err == nil && problem == "" {
+		projected.stores, problem = configStores(usable, credentials.RoleID)
+	}
+	if err != nil {
+		return projection{}, reconcile.Error(err)
+	}
+	if problem != "" {
+		return projection{}, skipped(p.Object, problem)
+	}
+	return projected, reconcile.Ready(v1alpha1.ReasonAllStoresProjected, "Projected: "+joinNames(usable))
+}
+
+func noDefault(defaults []*v1alpha1.BarbicanSecretStore) string {
+	if len(defaults) == 0 {
+		return "No ready store has isDefault: true; attach one, or see why CredentialsReady of the default store is not True"
+	}
+	return "More than one ready store has isDefault: true, keep it on one of " + joinNames(defaults)
+}
+
+func joinNames(stores []*v1alpha1.BarbicanSecretStore) string {
+	return strings.Join(lo.Map(stores, func(store *v1alpha1.BarbicanSecretStore, _ int) string { return store.Name }), ", ")
+}
+
+// skipped warns when the problem is a new one.
+func skipped(parent *v1alpha1.Barbican, problem string) reconcile.Outcome {
+	o := reconcile.NotReady(v1alpha1.ReasonWaitingForSecretStores, problem)
+	was := meta.FindStatusCondition(parent.Status.Conditions, v1alpha1.ConditionSecretStoresReady)
+	if was != nil && was.Reason == v1alpha1.ReasonWaitingForSecretStores && was.Message == problem {
+		return o
+	}
+	return o.Announce(corev1.EventTypeWarning, v1alpha1.EventBarbicanSecretStoreSkipped, problem)
+}
+
+// credentialsOf returns the pair that the store has validated. A rotated one is not used before that; the pair of before
+// is taken from memory until then.
+func (s *steps) credentialsOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (openbao.Credentials, string, error) {
+	name := store.CredentialsSecretName()
+	secret, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: store.Namespace, Name: name})
+	if apierrors.IsNotFound(err) {
+		return openbao.Credentials{}, fmt.Sprintf("Store %s: its credentials Secret %s does not exist", store.Name, name), nil
+	}
+	if err != nil {
+		return openbao.Credentials{}, "", fmt.Errorf("reading the credentials of store %s: %w", store.Name, err)
+	}
+	pair := openbao.Credentials{
+		RoleID: string(secret.Data[v1alpha1.RoleIDKey]), SecretID: string(secret.Data[v1alpha1.SecretIDKey]),
+	}
+	if pair.RoleID == "" || pair.SecretID == "" {
+		return openbao.Credentials{}, fmt.Sprintf("Store %s: Secret %s lacks %s or %s",
+			store.Name, name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey), nil
+	}
+	if pair.Hash() == store.Status.CredentialsHash {
+		s.validated.keep(store.UID, pair.RoleID, store.Status.CredentialsHash)
+		return pair, "", nil
+	}
+	if roleID, ok := s.validated.roleID(store.UID, store.Status.CredentialsHash); ok {
+		return openbao.Credentials{RoleID: roleID}, "", nil
+	}
+	return openbao.Credentials{}, fmt.Sprintf("Store %s: the credentials in Secret %s are not validated yet", store.Name, name), nil
+}
+
+func (s *steps) mountsOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (storeMounts, string, error) {
+	mounts := storeMounts{
+		credentialsSecret: store.CredentialsSecretName(), credentialsHash: store.Status.CredentialsHash, caSecret: store.CASecretName(),
+	}
+	if mounts.caSecret == "" {
+		return mounts, "", nil
+	}
+	ca, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: store.Namespace, Name: mounts.caSecret})
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && len(ca.Data[v1alpha1.CABundleKey]) == 0:
+		return mounts, fmt.Sprintf("Store %s: its CA Secret %s lacks %s", store.Name, mounts.caSecret, v1alpha1.CABundleKey), nil
+	case err != nil:
+		return mounts, "", fmt.Errorf("reading the CA of store %s: %w", store.Name, err)
+	}
+	mounts.caHash = secrets.Digest(ca.Data[v1alpha1.CABundleKey])
+	return mounts, "", nil
+}
+
+// configStores are the stores as the renderer takes them, or what keeps one of them out of a file.
+func configStores(usable []*v1alpha1.BarbicanSecretStore, roleID string) ([]config.Store, string) {
+	stores := make([]config.Store, 0, len(usable))
+	for _, store := range usable {
+		rendered := config.Store{
+			Name: store.Name, Default: store.Spec.IsDefault, URL: store.Spec.ServerURL(store.Namespace),
+			Mount: store.Spec.KVMountpoint(), Namespace: store.Spec.OpenBao.Namespace, CA: store.CASecretName() != "",
+			Options: store.Spec.ExtraOptions,
+		}
+		if store.Spec.IsDefault {
+			rendered.RoleID = roleID
+		}
+		if err := rendered.Check(); err != nil {
+			return nil, fmt.Sprintf("Store %s cannot stand in a configuration file: %s", store.Name, err)
+		}
+		stores = append(stores, rendered)
+	}
+	return stores, ""
+}
+
+// recordProjection notes what is projected, so that an invalid projection can fall back on it, and says what leaves.
+func (s *steps) recordProjection(p *pass, projected projection, verdict reconcile.Outcome) reconcile.Outcome {
+	status := &p.Object.Status
+	names := lo.Map(projected.stores, func(store config.Store, _ int) string { return store.Name })
+	for _, gone := range lo.Without(status.ProjectedSecretStores, names...) {
+		verdict = verdict.Announce(corev1.EventTypeWarning, v1alpha1.EventSecretStoreDetached, fmt.Sprintf(
+			"Store %s left the configuration: secrets that were written through it cannot be read until it is back", gone))
+	}
+	status.ProjectedSecretStores, status.ProjectedSecretStoreHosts = names, projected.hosts
+	return verdict
+}
