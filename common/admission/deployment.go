@@ -4,7 +4,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -18,20 +17,15 @@ import (
 	"github.com/c5c3/cobaltcore/common/api"
 )
 
-// Replicas wants at least one pod.
-func Replicas(path *field.Path, replicas int32) field.ErrorList {
-	return atLeast(path, int64(replicas), 1)
-}
-
 // Shutdown wants a grace period of at least ten seconds and a preStop sleep that ends before it. It looks at these two alone.
 func Shutdown(path *field.Path, deployment api.DeploymentSpec) field.ErrorList {
 	var violations field.ErrorList
 	sleep := path.Child("preStopSleepSeconds")
 	if grace := deployment.TerminationGracePeriodSeconds; grace != nil {
-		violations = append(violations, atLeast(path.Child("terminationGracePeriodSeconds"), *grace, api.MinGracePeriodSeconds)...)
+		violations = append(violations, AtLeast(path.Child("terminationGracePeriodSeconds"), *grace, api.MinGracePeriodSeconds)...)
 	}
 	if deployment.PreStopSleepSeconds != nil {
-		violations = append(violations, atLeast(sleep, *deployment.PreStopSleepSeconds, 0)...)
+		violations = append(violations, AtLeast(sleep, *deployment.PreStopSleepSeconds, 0)...)
 	}
 	if deployment.EffectivePreStopSeconds() >= deployment.EffectiveGracePeriodSeconds() {
 		violations = append(violations, field.Invalid(sleep, deployment.EffectivePreStopSeconds(),
@@ -114,9 +108,9 @@ func Autoscaling(path *field.Path, autoscaling *api.AutoscalingSpec, replicas in
 		return nil
 	}
 	most := path.Child("maxReplicas")
-	violations := atLeast(most, int64(autoscaling.MaxReplicas), 1)
+	violations := AtLeast(most, autoscaling.MaxReplicas, 1)
 	if least := autoscaling.MinReplicas; least != nil {
-		violations = append(violations, atLeast(path.Child("minReplicas"), int64(*least), 1)...)
+		violations = append(violations, AtLeast(path.Child("minReplicas"), *least, 1)...)
 		if *least > autoscaling.MaxReplicas {
 			violations = append(violations, field.Invalid(path.Child("minReplicas"), *least, "minReplicas must not exceed maxReplicas"))
 		}
@@ -157,11 +151,4 @@ func UWSGI(path *field.Path, uwsgi *api.UWSGISpec, deployment api.DeploymentSpec
 		violations = append(violations, field.Forbidden(path.Child("httpKeepAliveTimeout"), "httpKeepAliveTimeout needs httpKeepAlive"))
 	}
 	return violations
-}
-
-func atLeast(path *field.Path, value, least int64) field.ErrorList {
-	if value < least {
-		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be at least %d", least))}
-	}
-	return nil
 }

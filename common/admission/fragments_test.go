@@ -93,8 +93,8 @@ func TestFragments(t *testing.T) {
 		{"target cluster removed", admission.TargetClusterUnchanged(at, &api.TargetClusterRef{Name: "a"}, nil), []string{"targetClusterRef is immutable: "}},
 		{"target cluster renamed", admission.TargetClusterUnchanged(at, &api.TargetClusterRef{Name: "a"}, &api.TargetClusterRef{Name: "b"}), []string{"targetClusterRef is immutable: "}},
 
-		{"replicas", admission.Replicas(at, 1), nil},
-		{"no replica", admission.Replicas(at, 0), []string{"must be at least 1"}},
+		{"number at the limit", admission.AtLeast(at, int32(1), 1), nil},
+		{"number below the limit", admission.AtLeast(at, int64(0), 1), []string{"must be at least 1"}},
 		{"shutdown by default", admission.Shutdown(at, api.DeploymentSpec{}), nil},
 		{"shutdown just in time", admission.Shutdown(at, stopping(10, 9)), nil},
 		{"grace too short", admission.Shutdown(at, stopping(9, 0)), []string{"spec.x.terminationGracePeriodSeconds", "must be at least 10"}},

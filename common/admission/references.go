@@ -10,12 +10,12 @@ import (
 
 // Image wants exactly one of tag and digest.
 func Image(path *field.Path, image api.ImageSpec) field.ErrorList {
-	return exactlyOne(path, image.Tag != "", image.Digest != "", "exactly one of tag and digest must be set")
+	return ExactlyOne(path, image.Tag != "", image.Digest != "", "exactly one of tag and digest must be set")
 }
 
 // Database wants exactly one of clusterRef and host, and clusterRef for dynamic credentials.
 func Database(path *field.Path, database api.DatabaseSpec) field.ErrorList {
-	violations := exactlyOne(path, database.ClusterRef != nil, database.Host != "", "exactly one of clusterRef and host must be set")
+	violations := ExactlyOne(path, database.ClusterRef != nil, database.Host != "", "exactly one of clusterRef and host must be set")
 	if database.ClusterRef != nil {
 		violations = append(violations, required(path.Child("clusterRef", "name"), database.ClusterRef.Name, "must name a MariaDB")...)
 	}
@@ -27,7 +27,7 @@ func Database(path *field.Path, database api.DatabaseSpec) field.ErrorList {
 
 // Cache wants exactly one of clusterRef and servers, without control characters.
 func Cache(path *field.Path, cache api.CacheSpec) field.ErrorList {
-	violations := exactlyOne(path, cache.ClusterRef != nil, len(cache.Servers) > 0, "exactly one of clusterRef and servers must be set")
+	violations := ExactlyOne(path, cache.ClusterRef != nil, len(cache.Servers) > 0, "exactly one of clusterRef and servers must be set")
 	if cache.ClusterRef != nil {
 		name := path.Child("clusterRef", "name")
 		violations = append(violations, required(name, cache.ClusterRef.Name, "must name a memcached")...)

@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,6 +49,14 @@ func MaxLength(path *field.Path, value string, limit int) field.ErrorList {
 	return nil
 }
 
+// AtLeast refuses a number below a limit.
+func AtLeast[N int32 | int64](path *field.Path, value, least N) field.ErrorList {
+	if value < least {
+		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be at least %d", least))}
+	}
+	return nil
+}
+
 func required(path *field.Path, value, detail string) field.ErrorList {
 	if strings.TrimSpace(value) == "" {
 		return field.ErrorList{field.Required(path, detail)}
@@ -55,7 +64,8 @@ func required(path *field.Path, value, detail string) field.ErrorList {
 	return nil
 }
 
-func exactlyOne(path *field.Path, a, b bool, detail string) field.ErrorList {
+// ExactlyOne refuses both and neither of two members that exclude each other.
+func ExactlyOne(path *field.Path, a, b bool, detail string) field.ErrorList {
 	switch {
 	case a && b:
 		return field.ErrorList{field.Forbidden(path, detail)}

@@ -44,18 +44,21 @@ const (
 // DefaultDatabasePort is the MariaDB port.
 const DefaultDatabasePort int32 = 3306
 
-// DatabaseSpec points a service at its MariaDB: one managed by mariadb-operator in the same namespace (clusterRef), or any
-// reachable server (host).
+// DatabaseSpec points a service at its MariaDB: one managed by
+// mariadb-operator in the same namespace (clusterRef), or any reachable server
+// (host).
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) != has(self.host)",message="exactly one of clusterRef and host must be set"
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterRef) || (has(self.clusterRef.name) && self.clusterRef.name != \"\")",message="clusterRef.name must not be empty"
 // +kubebuilder:validation:XValidation:rule="!has(self.credentialsMode) || self.credentialsMode != 'Dynamic' || has(self.clusterRef)",message="credentialsMode Dynamic needs clusterRef"
 type DatabaseSpec struct {
-	// ClusterRef names the MariaDB (k8s.mariadb.com/v1alpha1) of this namespace that holds the schema. The operator then creates
-	// the Database, and with static credentials also the User and the Grant. Exclusive with host.
+	// ClusterRef names the MariaDB (k8s.mariadb.com/v1alpha1) of this namespace
+	// that holds the schema. The operator then creates the Database, and with
+	// static credentials also the User and the Grant. Exclusive with host.
 	// +optional
 	ClusterRef *corev1.LocalObjectReference `json:"clusterRef,omitempty"`
 
-	// Host name or address of a server whose schema and user exist already. Exclusive with clusterRef. Example: db.example.org.
+	// Host name or address of a server whose schema and user exist already.
+	// Exclusive with clusterRef. Example: db.example.org.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._:-]+$`
 	// +optional
@@ -73,11 +76,13 @@ type DatabaseSpec struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]+$`
 	Database string `json:"database"`
 
-	// SecretRef names the Secret with the credentials. Its keys are fixed: username and password; a key set here is ignored.
+	// SecretRef names the Secret with the credentials. Its keys are fixed:
+	// username and password; a key set here is ignored.
 	SecretRef SecretRef `json:"secretRef"`
 
-	// CredentialsMode is Static (default) for a user with a fixed name, or Dynamic for users that a database secrets engine
-	// issues and renews; the operator then creates no User and no Grant. Dynamic needs clusterRef.
+	// CredentialsMode is Static (default) for a user with a fixed name, or Dynamic
+	// for users that a database secrets engine issues and renews; the operator
+	// then creates no User and no Grant. Dynamic needs clusterRef.
 	// +optional
 	CredentialsMode CredentialsMode `json:"credentialsMode,omitempty"`
 
@@ -85,38 +90,45 @@ type DatabaseSpec struct {
 	// +optional
 	TLS *DatabaseTLSSpec `json:"tls,omitempty"`
 
-	// DeletionPolicy says what becomes of the schema when this object is deleted: Retain (default) keeps it with all its data,
-	// Delete drops it. It has an effect with clusterRef only; the operator never touches a schema behind host.
+	// DeletionPolicy says what becomes of the schema when this object is deleted:
+	// Retain (default) keeps it with all its data, Delete drops it. It has an
+	// effect with clusterRef only; the operator never touches a schema behind
+	// host.
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy DatabaseDeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Replicas of the database server. Honoured only where a control plane creates the MariaDB itself; a service ignores it.
-	// Default 3.
+	// Replicas of the database server. Honoured only where a control plane creates
+	// the MariaDB itself; a service ignores it. Default 3.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// StorageSize of each database replica. Honoured only where a control plane creates the MariaDB itself. Default 100Gi.
+	// StorageSize of each database replica. Honoured only where a control plane
+	// creates the MariaDB itself. Default 100Gi.
 	// +kubebuilder:default="100Gi"
 	// +kubebuilder:validation:Pattern=`^[0-9]+(Mi|Gi|Ti)$`
 	// +optional
 	StorageSize string `json:"storageSize,omitempty"`
 }
 
-// DatabaseTLSSpec sets the protection of a database connection and the files for it.
+// DatabaseTLSSpec sets the protection of a database connection and the files
+// for it.
 type DatabaseTLSSpec struct {
-	// Mode of the protection: disabled; prefer and require encrypt; verify-ca also checks the server's certificate against the
-	// CA bundle; verify-full also checks that it was issued for the server's name. Default require.
+	// Mode of the protection: disabled; prefer and require encrypt; verify-ca also
+	// checks the server's certificate against the CA bundle; verify-full also
+	// checks that it was issued for the server's name. Default require.
 	// +kubebuilder:default=require
 	// +optional
 	Mode DatabaseTLSMode `json:"mode,omitempty"`
 
-	// CABundleSecretRef names the Secret whose key ca.crt holds the CA that signed the server's certificate.
+	// CABundleSecretRef names the Secret whose key ca.crt holds the CA that signed
+	// the server's certificate.
 	CABundleSecretRef SecretRef `json:"caBundleSecretRef"`
 
-	// ClientCertSecretRef names the Secret whose keys tls.crt and tls.key hold the client certificate.
+	// ClientCertSecretRef names the Secret whose keys tls.crt and tls.key hold the
+	// client certificate.
 	ClientCertSecretRef SecretRef `json:"clientCertSecretRef"`
 }
 

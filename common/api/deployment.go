@@ -22,37 +22,42 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !has(self.strategy.type) || self.strategy.type != 'Recreate' || !has(self.strategy.rollingUpdate)",message="strategy.rollingUpdate must not be set with type Recreate"
 // +kubebuilder:validation:XValidation:rule="(has(self.preStopSleepSeconds) ? self.preStopSleepSeconds : 5) < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",message="preStopSleepSeconds (default 5) must be below terminationGracePeriodSeconds (default 30)"
 type DeploymentSpec struct {
-	// Replicas is the number of API pods. Default 3. With autoscaling it is only the size to start with and the minimum when
-	// autoscaling.minReplicas is unset.
+	// Replicas is the number of API pods. Default 3. With autoscaling it is only
+	// the size to start with and the minimum when autoscaling.minReplicas is
+	// unset.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// Resources of the API container. Default when neither requests nor limits are given: requests of cpu 100m and memory
-	// 256Mi, limits of cpu 500m and memory 512Mi. A request must not exceed its limit.
+	// Resources of the API container. Default when neither requests nor limits are
+	// given: requests of cpu 100m and memory 256Mi, limits of cpu 500m and memory
+	// 512Mi. A request must not exceed its limit.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// TerminationGracePeriodSeconds is the time, in seconds, a pod has to stop, preStopSleepSeconds included. Default 30, at
-	// least 10.
+	// TerminationGracePeriodSeconds is the time, in seconds, a pod has to stop,
+	// preStopSleepSeconds included. Default 30, at least 10.
 	// +kubebuilder:validation:Minimum=10
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
-	// PreStopSleepSeconds is the time, in seconds, a pod keeps serving after it was told to stop, so that load balancers drop it
-	// first. Default 5; 0 stops at once. It must be below terminationGracePeriodSeconds.
+	// PreStopSleepSeconds is the time, in seconds, a pod keeps serving after it
+	// was told to stop, so that load balancers drop it first. Default 5; 0 stops
+	// at once. It must be below terminationGracePeriodSeconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PreStopSleepSeconds *int64 `json:"preStopSleepSeconds,omitempty"`
 
-	// Strategy of a rollout. Default RollingUpdate with maxUnavailable 0 and maxSurge 1. Recreate takes no rollingUpdate.
+	// Strategy of a rollout. Default RollingUpdate with maxUnavailable 0 and
+	// maxSurge 1. Recreate takes no rollingUpdate.
 	// +optional
 	Strategy *appsv1.DeploymentStrategy `json:"strategy,omitempty"`
 
-	// TopologySpreadConstraints of the pods. Default: spread over zones and over nodes, each with maxSkew 1 and ScheduleAnyway. An
-	// empty list turns the defaults off. The label selector of each must be exactly the pods of this object
-	// (app.kubernetes.io/name and app.kubernetes.io/instance).
+	// TopologySpreadConstraints of the pods. Default: spread over zones and over
+	// nodes, each with maxSkew 1 and ScheduleAnyway. An empty list turns the
+	// defaults off. The label selector of each must be exactly the pods of this
+	// object (app.kubernetes.io/name and app.kubernetes.io/instance).
 	// +optional
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
@@ -108,17 +113,20 @@ type AutoscalingSpec struct {
 	// +optional
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// MaxReplicas is the largest number of pods, at least minReplicas. The connection limit of a managed database user is sized for it.
+	// MaxReplicas is the largest number of pods, at least minReplicas. The
+	// connection limit of a managed database user is sized for it.
 	// +kubebuilder:validation:Minimum=1
 	MaxReplicas int32 `json:"maxReplicas"`
 
-	// TargetCPUUtilization is the average CPU use to aim at, in percent of the request. One of the two targets must be set.
+	// TargetCPUUtilization is the average CPU use to aim at, in percent of the
+	// request. One of the two targets must be set.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	TargetCPUUtilization *int32 `json:"targetCPUUtilization,omitempty"`
 
-	// TargetMemoryUtilization is the average memory use to aim at, in percent of the request. One of the two targets must be set.
+	// TargetMemoryUtilization is the average memory use to aim at, in percent of
+	// the request. One of the two targets must be set.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional

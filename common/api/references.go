@@ -12,8 +12,8 @@ type SecretRef struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name"`
 
-	// Key inside the Secret, for the fields that read a single value. Fields that read fixed keys (database credentials, TLS
-	// files) say so and ignore it.
+	// Key inside the Secret, for the fields that read a single value. Fields that
+	// read fixed keys (database credentials, TLS files) say so and ignore it.
 	// +optional
 	Key string `json:"key,omitempty"`
 }
@@ -31,9 +31,11 @@ const (
 // DefaultSecretStoreName is the ClusterSecretStore that counts when a custom resource names none.
 const DefaultSecretStoreName = "openbao-cluster-store"
 
-// SecretStoreRef names the External Secrets store whose health gates a service.
+// SecretStoreRef names the External Secrets store whose health gates a
+// service.
 type SecretStoreRef struct {
-	// Kind of the store: ClusterSecretStore (default) or SecretStore. A SecretStore is looked up in the namespace of this object.
+	// Kind of the store: ClusterSecretStore (default) or SecretStore. A
+	// SecretStore is looked up in the namespace of this object.
 	// +kubebuilder:default=ClusterSecretStore
 	// +optional
 	Kind SecretStoreKind `json:"kind,omitempty"`
@@ -53,10 +55,13 @@ func (r *SecretStoreRef) WithDefaults() SecretStoreRef {
 	return SecretStoreRef{Kind: cmp.Or(r.Kind, ClusterSecretStoreKind), Name: r.Name}
 }
 
-// TargetClusterRef names the cluster that receives the children of a custom resource.
+// TargetClusterRef names the cluster that receives the children of a custom
+// resource.
 type TargetClusterRef struct {
-	// Name of the registration Secret of that cluster, in the operator's clusters namespace (c5c3-clusters unless the operator
-	// was started otherwise). The cluster need not be registered yet: until it is, the object reports TargetClusterUnavailable.
+	// Name of the registration Secret of that cluster, in the operator's clusters
+	// namespace (c5c3-clusters unless the operator was started otherwise). The
+	// cluster need not be registered yet: until it is, the object reports
+	// TargetClusterUnavailable.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`

@@ -15,9 +15,11 @@ const (
 	DefaultPasswordDataKey = "password"
 )
 
-// ServiceUserSpec is the Keystone account with which a service validates tokens.
+// ServiceUserSpec is the Keystone account with which a service validates
+// tokens.
 type ServiceUserSpec struct {
-	// Username of the account. Default: the name of the service, for example barbican.
+	// Username of the account. Default: the name of the service, for example
+	// barbican.
 	// +kubebuilder:validation:XValidation:rule=`!self.matches('\\p{Cc}')`,message="must not contain control characters"
 	// +optional
 	Username string `json:"username,omitempty"`
@@ -37,7 +39,8 @@ type ServiceUserSpec struct {
 	// +optional
 	ProjectDomainName string `json:"projectDomainName,omitempty"`
 
-	// SecretRef names the Secret that holds the password, under the key password unless key says otherwise.
+	// SecretRef names the Secret that holds the password, under the key password
+	// unless key says otherwise.
 	SecretRef SecretRef `json:"secretRef"`
 }
 
@@ -90,11 +93,13 @@ type LoggingSpec struct {
 	// +optional
 	Level LogLevel `json:"level,omitempty"`
 
-	// Debug turns on the debug mode of oslo.log, which logs far more than level DEBUG and may show request bodies. Default false.
+	// Debug turns on the debug mode of oslo.log, which logs far more than level
+	// DEBUG and may show request bodies. Default false.
 	// +optional
 	Debug *bool `json:"debug,omitempty"`
 
-	// PerLoggerLevels sets the level of single loggers, by their Python name. Example: {"sqlalchemy.engine": "WARNING"}.
+	// PerLoggerLevels sets the level of single loggers, by their Python name.
+	// Example: {"sqlalchemy.engine": "WARNING"}.
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name != '')",message="logger names must not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, self[name] in ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'])",message="levels must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"
@@ -119,14 +124,16 @@ func (s *LoggingSpec) WithDefaults() LoggingSpec {
 // PolicyOverrides changes rules of oslo.policy.
 // +kubebuilder:validation:XValidation:rule="(has(self.rules) && size(self.rules) > 0) || has(self.configMapRef)",message="rules or configMapRef must be set"
 type PolicyOverrides struct {
-	// Rules by name. They win over the ConfigMap. Example: {"secrets:get": "role:admin"}.
+	// Rules by name. They win over the ConfigMap. Example: {"secrets:get":
+	// "role:admin"}.
 	// +kubebuilder:validation:MaxProperties=512
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name != \"\")",message="rule names must not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, self[name] != \"\")",message="rules must not be empty"
 	// +optional
 	Rules map[string]string `json:"rules,omitempty"`
 
-	// ConfigMapRef names a ConfigMap of this namespace whose key policy.yaml maps rule names to rules.
+	// ConfigMapRef names a ConfigMap of this namespace whose key policy.yaml maps
+	// rule names to rules.
 	// +optional
 	ConfigMapRef *corev1.LocalObjectReference `json:"configMapRef,omitempty"`
 }
@@ -143,17 +150,21 @@ const (
 
 // Middleware is a WSGI filter added to the authenticated pipeline.
 type Middleware struct {
-	// Name of the filter, unique in the list. It becomes the section [filter:<name>] of the paste file.
+	// Name of the filter, unique in the list. It becomes the section
+	// [filter:<name>] of the paste file.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// FilterFactory is the Python factory, module:function. Example: oslo_middleware.sizelimit:RequestBodySizeLimiter.factory.
+	// FilterFactory is the Python factory, module:function. Example:
+	// oslo_middleware.sizelimit:RequestBodySizeLimiter.factory.
 	FilterFactory string `json:"filterFactory"`
 
-	// Position is before all of the service's own filters, or after them, next to the application.
+	// Position is before all of the service's own filters, or after them, next to
+	// the application.
 	Position MiddlewarePosition `json:"position"`
 
-	// Config holds further keys of the section. A key paste.filter_factory is ignored.
+	// Config holds further keys of the section. A key paste.filter_factory is
+	// ignored.
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
 }
@@ -163,7 +174,8 @@ type Plugin struct {
 	// Name of the plugin, for the reader.
 	Name string `json:"name"`
 
-	// ConfigSection is the section the options go to, unique in the list. What the operator sets itself wins over them.
+	// ConfigSection is the section the options go to, unique in the list. What the
+	// operator sets itself wins over them.
 	ConfigSection string `json:"configSection"`
 
 	// Config holds the options of the section.

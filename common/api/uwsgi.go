@@ -11,8 +11,9 @@ const (
 // UWSGISpec tunes the uWSGI server of an API pod.
 // +kubebuilder:validation:XValidation:rule="!has(self.httpKeepAliveTimeout) || !has(self.httpKeepAlive) || self.httpKeepAlive",message="httpKeepAliveTimeout needs httpKeepAlive"
 type UWSGISpec struct {
-	// Processes is the number of worker processes of a pod. Default 2. Processes times threads is what a pod serves at once, and
-	// what the connection limit of a managed database user is sized for.
+	// Processes is the number of worker processes of a pod. Default 2. Processes
+	// times threads is what a pod serves at once, and what the connection limit of
+	// a managed database user is sized for.
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
 	// +optional
@@ -28,14 +29,15 @@ type UWSGISpec struct {
 	// +optional
 	HTTPKeepAlive *bool `json:"httpKeepAlive,omitempty"`
 
-	// Harakiri is the time, in seconds, after which a request is aborted and its worker replaced. Default: never. It must be
-	// below the time a stopping pod has left, terminationGracePeriodSeconds minus preStopSleepSeconds.
+	// Harakiri is the time, in seconds, after which a request is aborted and its
+	// worker replaced. Default: never. It must be below the time a stopping pod
+	// has left, terminationGracePeriodSeconds minus preStopSleepSeconds.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Harakiri *int32 `json:"harakiri,omitempty"`
 
-	// HTTPKeepAliveTimeout is the time, in seconds, an idle connection is kept. Default: uWSGI's own. It conflicts with
-	// httpKeepAlive false.
+	// HTTPKeepAliveTimeout is the time, in seconds, an idle connection is kept.
+	// Default: uWSGI's own. It conflicts with httpKeepAlive false.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	HTTPKeepAliveTimeout *int32 `json:"httpKeepAliveTimeout,omitempty"`

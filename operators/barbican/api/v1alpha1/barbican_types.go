@@ -45,8 +45,9 @@ type BarbicanList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.autoscaling) || has(self.autoscaling.minReplicas) || self.autoscaling.maxReplicas >= (has(self.deployment) && has(self.deployment.replicas) ? self.deployment.replicas : 3)",message="autoscaling.maxReplicas must not be below deployment.replicas (default 3) while autoscaling.minReplicas is unset"
 // +kubebuilder:validation:XValidation:rule="!has(self.apiServer) || !has(self.apiServer.uwsgi) || !has(self.apiServer.uwsgi.harakiri) || self.apiServer.uwsgi.harakiri < (has(self.deployment) && has(self.deployment.terminationGracePeriodSeconds) ? self.deployment.terminationGracePeriodSeconds : 30) - (has(self.deployment) && has(self.deployment.preStopSleepSeconds) ? self.deployment.preStopSleepSeconds : 5)",message="apiServer.uwsgi.harakiri must be below terminationGracePeriodSeconds (default 30) minus preStopSleepSeconds (default 5)"
 type BarbicanSpec struct {
-	// OpenStackRelease the schema and the configuration are brought to, YYYY.1 or YYYY.2. A running Barbican goes up one release
-	// at a time, and never down. It does not follow from the image: change both together. Example: "2026.1".
+	// OpenStackRelease the schema and the configuration are brought to, YYYY.1 or
+	// YYYY.2. A running Barbican goes up one release at a time, and never down. It
+	// does not follow from the image: change both together. Example: "2026.1".
 	// +kubebuilder:validation:Pattern=`^\d{4}\.[12]$`
 	OpenStackRelease string `json:"openStackRelease"`
 
@@ -64,13 +65,15 @@ type BarbicanSpec struct {
 	// Cache used to validate tokens.
 	Cache api.CacheSpec `json:"cache"`
 
-	// KeystoneEndpoint is the Keystone that pods reach, for example http://keystone.openstack.svc.cluster.local:5000/v3.
+	// KeystoneEndpoint is the Keystone that pods reach, for example
+	// http://keystone.openstack.svc.cluster.local:5000/v3.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^https?://`
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	KeystoneEndpoint string `json:"keystoneEndpoint"`
 
-	// KeystonePublicEndpoint is the Keystone that clients are sent to for a token. Default: keystoneEndpoint.
+	// KeystonePublicEndpoint is the Keystone that clients are sent to for a token.
+	// Default: keystoneEndpoint.
 	// +kubebuilder:validation:Pattern=`^https?://`
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	// +optional
@@ -88,7 +91,8 @@ type BarbicanSpec struct {
 	// +optional
 	APIServer *APIServerSpec `json:"apiServer,omitempty"`
 
-	// DBClean tunes the regular clean-up of soft-deleted rows. The clean-up always exists; suspend pauses it.
+	// DBClean tunes the regular clean-up of soft-deleted rows. The clean-up always
+	// exists; suspend pauses it.
 	// +optional
 	DBClean *DBCleanSpec `json:"dbClean,omitempty"`
 
@@ -96,11 +100,13 @@ type BarbicanSpec struct {
 	// +optional
 	Gateway *api.GatewaySpec `json:"gateway,omitempty"`
 
-	// NetworkPolicy closes the pods to traffic that is not listed or derived. Removing it opens them.
+	// NetworkPolicy closes the pods to traffic that is not listed or derived.
+	// Removing it opens them.
 	// +optional
 	NetworkPolicy *api.NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// Autoscaling hands the number of pods to an autoscaler. Removing it returns to deployment.replicas.
+	// Autoscaling hands the number of pods to an autoscaler. Removing it returns
+	// to deployment.replicas.
 	// +optional
 	Autoscaling *api.AutoscalingSpec `json:"autoscaling,omitempty"`
 
@@ -108,13 +114,15 @@ type BarbicanSpec struct {
 	// +optional
 	Logging *api.LoggingSpec `json:"logging,omitempty"`
 
-	// SecretStoreRef names the External Secrets store that must be Ready before credentials are used. Default: the
-	// ClusterSecretStore openbao-cluster-store. It is not where Barbican keeps its secrets; see BarbicanSecretStore.
+	// SecretStoreRef names the External Secrets store that must be Ready before
+	// credentials are used. Default: the ClusterSecretStore openbao-cluster-store.
+	// It is not where Barbican keeps its secrets; see BarbicanSecretStore.
 	// +optional
 	SecretStoreRef *api.SecretStoreRef `json:"secretStoreRef,omitempty"`
 
-	// TargetClusterRef names the cluster that receives everything this object creates, and where everything it refers to is
-	// looked up. Default: this cluster. It cannot be added, changed or removed later.
+	// TargetClusterRef names the cluster that receives everything this object
+	// creates, and where everything it refers to is looked up. Default: this
+	// cluster. It cannot be added, changed or removed later.
 	// +optional
 	TargetClusterRef *api.TargetClusterRef `json:"targetClusterRef,omitempty"`
 
@@ -132,9 +140,10 @@ type BarbicanSpec struct {
 	// +optional
 	Plugins []api.Plugin `json:"plugins,omitempty"`
 
-	// ExtraConfig adds options to barbican.conf, by section and option name with underscores. It wins over what the operator
-	// sets; ExtraConfigHealthy reports where it does. Passwords, secret IDs and root tokens are refused.
-	// Example: {"DEFAULT": {"max_allowed_secret_in_bytes": "40000"}}.
+	// ExtraConfig adds options to barbican.conf, by section and option name with
+	// underscores. It wins over what the operator sets; ExtraConfigHealthy reports
+	// where it does. Passwords, secret IDs and root tokens are refused. Example:
+	// {"DEFAULT": {"max_allowed_secret_in_bytes": "40000"}}.
 	// +kubebuilder:validation:XValidation:rule="!('keystone_authtoken' in self) || !('password' in self['keystone_authtoken'])",message="[keystone_authtoken] password must not be set: it comes from spec.serviceUser.secretRef"
 	// +kubebuilder:validation:XValidation:rule="!('vault_plugin' in self) || !('approle_secret_id' in self['vault_plugin'] || 'root_token_id' in self['vault_plugin'])",message="[vault_plugin] approle_secret_id and root_token_id must not be set: credentials come from the BarbicanSecretStore"
 	// +optional
@@ -157,31 +166,36 @@ const (
 
 // DBCleanSpec tunes the clean-up of the database.
 type DBCleanSpec struct {
-	// RetentionDays is how long, in days, a soft-deleted row is kept before it is removed for good. Default 90.
+	// RetentionDays is how long, in days, a soft-deleted row is kept before it is
+	// removed for good. Default 90.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	RetentionDays *int32 `json:"retentionDays,omitempty"`
 
-	// Schedule in cron notation with five fields, or one of @yearly, @monthly, @weekly, @daily, @hourly. Default "1 0 * * *",
-	// a minute past midnight. A time zone belongs in timeZone.
+	// Schedule in cron notation with five fields, or one of @yearly, @monthly,
+	// @weekly, @daily, @hourly. Default "1 0 * * *", a minute past midnight. A
+	// time zone belongs in timeZone.
 	// +optional
 	Schedule string `json:"schedule,omitempty"`
 
-	// TimeZone the schedule is read in, by its IANA name, for example Europe/Berlin. Default: that of the cluster's controller
-	// manager, usually UTC.
+	// TimeZone the schedule is read in, by its IANA name, for example
+	// Europe/Berlin. Default: that of the cluster's controller manager, usually
+	// UTC.
 	// +optional
 	TimeZone *string `json:"timeZone,omitempty"`
 
-	// SoftDeleteExpiredSecrets also soft-deletes secrets that have expired, so that they are removed after retentionDays.
-	// Default true.
+	// SoftDeleteExpiredSecrets also soft-deletes secrets that have expired, so
+	// that they are removed after retentionDays. Default true.
 	// +optional
 	SoftDeleteExpiredSecrets *bool `json:"softDeleteExpiredSecrets,omitempty"`
 
-	// CleanUnassociatedProjects also removes projects that own nothing. Default false.
+	// CleanUnassociatedProjects also removes projects that own nothing. Default
+	// false.
 	// +optional
 	CleanUnassociatedProjects *bool `json:"cleanUnassociatedProjects,omitempty"`
 
-	// ActiveDeadlineSeconds is the time, in seconds, after which a run is stopped and counts as failed. Default 3600.
+	// ActiveDeadlineSeconds is the time, in seconds, after which a run is stopped
+	// and counts as failed. Default 3600.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
@@ -207,7 +221,8 @@ func (s *DBCleanSpec) WithDefaults() DBCleanSpec {
 
 // BarbicanStatus is the observed state of a Barbican.
 type BarbicanStatus struct {
-	// Conditions tell what works and what does not. Ready sums up all of them but ExtraConfigHealthy.
+	// Conditions tell what works and what does not. Ready sums up all of them but
+	// ExtraConfigHealthy.
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
@@ -219,7 +234,8 @@ type BarbicanStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Endpoint of the API: the gateway's https address, or the Service's inside the cluster. Set once the Deployment is ready.
+	// Endpoint of the API: the gateway's https address, or the Service's inside
+	// the cluster. Set once the Deployment is ready.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 
@@ -227,32 +243,40 @@ type BarbicanStatus struct {
 	// +optional
 	InstalledRelease string `json:"installedRelease,omitempty"`
 
-	// InstalledImage is the image that belongs to installedRelease. A new release with this very image is refused.
+	// InstalledImage is the image that belongs to installedRelease. A new release
+	// with this very image is refused.
 	// +optional
 	InstalledImage string `json:"installedImage,omitempty"`
 
-	// TargetRelease is the release an accepted upgrade goes to, empty when none is under way.
+	// TargetRelease is the release an accepted upgrade goes to, empty when none is
+	// under way.
 	// +optional
 	TargetRelease string `json:"targetRelease,omitempty"`
 
-	// SchemaRelease is the newest release a migration was started for. It is recorded before the first migration Job of that release
-	// is created; going back behind it is refused unless the annotation barbican.c5c3.io/allow-schema-rollback names the release.
+	// SchemaRelease is the newest release a migration was started for. It is
+	// recorded before the first migration Job of that release is created; going
+	// back behind it is refused unless the annotation
+	// barbican.c5c3.io/allow-schema-rollback names the release.
 	// +optional
 	SchemaRelease string `json:"schemaRelease,omitempty"`
 
-	// ProjectedSecretStores are the names of the stores in the running configuration, sorted.
+	// ProjectedSecretStores are the names of the stores in the running
+	// configuration, sorted.
 	// +optional
 	ProjectedSecretStores []string `json:"projectedSecretStores,omitempty"`
 
-	// ProjectedSecretStoreHosts are the URLs of these stores' servers. They stay reachable while the stores are broken.
+	// ProjectedSecretStoreHosts are the URLs of these stores' servers. They stay
+	// reachable while the stores are broken.
 	// +optional
 	ProjectedSecretStoreHosts []string `json:"projectedSecretStoreHosts,omitempty"`
 
-	// LastDBSyncJobUID is the UID of the last migration Job whose outcome was counted in the metrics; each counts once.
+	// LastDBSyncJobUID is the UID of the last migration Job whose outcome was
+	// counted in the metrics; each counts once.
 	// +optional
 	LastDBSyncJobUID string `json:"lastDBSyncJobUID,omitempty"`
 
-	// LastDBCleanJobUID is the UID of the last clean-up Job whose outcome was counted in the metrics; each counts once.
+	// LastDBCleanJobUID is the UID of the last clean-up Job whose outcome was
+	// counted in the metrics; each counts once.
 	// +optional
 	LastDBCleanJobUID string `json:"lastDBCleanJobUID,omitempty"`
 }

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BarbicanSecretStore attaches a key store to a Barbican of the same namespace.
+// BarbicanSecretStore attaches a key store to a Barbican of the same
+// namespace.
 //
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 55",optionalOldSelf=true,message="metadata.name must have at most 55 characters"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !(self.metadata.name in ['default', 'database', 'secretstore', 'queue', 'healthcheck'])",optionalOldSelf=true,message="metadata.name must not be the name of a section of barbican.conf"
@@ -49,11 +50,13 @@ const OpenBaoStore SecretStoreType = "OpenBao"
 // BarbicanSecretStoreSpec is the requested state of a BarbicanSecretStore.
 // +kubebuilder:validation:XValidation:rule="(self.type == 'OpenBao') == has(self.openBao)",message="openBao must be set exactly when type is OpenBao"
 type BarbicanSecretStoreSpec struct {
-	// BarbicanRef names the Barbican the store belongs to. It may be created later; the reference cannot be changed.
+	// BarbicanRef names the Barbican the store belongs to. It may be created
+	// later; the reference cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self.name == oldSelf.name",message="barbicanRef.name is immutable"
 	BarbicanRef BarbicanRef `json:"barbicanRef"`
 
-	// Type of the key store. OpenBao also stands for HashiCorp Vault. It cannot be changed.
+	// Type of the key store. OpenBao also stands for HashiCorp Vault. It cannot be
+	// changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="type is immutable"
 	Type SecretStoreType `json:"type"`
 
@@ -61,13 +64,15 @@ type BarbicanSecretStoreSpec struct {
 	// +optional
 	OpenBao *OpenBaoSpec `json:"openBao,omitempty"`
 
-	// IsDefault makes the store the one that new secrets go to. Exactly one ready store of a Barbican must be the default.
-	// Default false.
+	// IsDefault makes the store the one that new secrets go to. Exactly one ready
+	// store of a Barbican must be the default. Default false.
 	// +optional
 	IsDefault bool `json:"isDefault,omitempty"`
 
-	// ExtraOptions adds options to the section [vault_plugin] of barbican.conf; those of the default store count. Options that
-	// hold the server, its credentials or the mount are refused. At most 32. Example: {"timeout": "30"}.
+	// ExtraOptions adds options to the section [vault_plugin] of barbican.conf;
+	// those of the default store count. Options that hold the server, its
+	// credentials or the mount are refused. At most 32.
+	// Example: {"kv_path": "team-a"}.
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 256)",message="option names must have at most 256 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(self[key]) <= 1024)",message="option values must have at most 1024 characters"
@@ -85,24 +90,27 @@ type BarbicanRef struct {
 	Name string `json:"name"`
 }
 
-// OpenBaoSpec says where the secrets go: to an OpenBao instance of this namespace (instanceRef) or to any server (server). A store
-// cannot change from one to the other.
+// OpenBaoSpec says where the secrets go: to an OpenBao instance of this
+// namespace (instanceRef) or to any server (server). A store cannot change
+// from one to the other.
 // +kubebuilder:validation:XValidation:rule="has(self.instanceRef) != has(self.server)",message="exactly one of instanceRef and server must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.instanceRef) == has(oldSelf.instanceRef) && has(self.server) == has(oldSelf.server)",message="a store cannot change between instanceRef and server"
 // +kubebuilder:validation:XValidation:rule="!has(self.instanceRef) || !has(self.kvMountpoint) || self.kvMountpoint == 'barbican'",message="kvMountpoint of a managed store must be barbican"
 // +kubebuilder:validation:XValidation:rule="!has(self.instanceRef) || !has(self.namespace)",message="a managed store has no namespace"
 type OpenBaoSpec struct {
-	// InstanceRef names an OpenBaoCluster (openbao.org/v1alpha1) of this namespace. The operator then mints and renews the
-	// credentials itself. Exclusive with server.
+	// InstanceRef names an OpenBaoCluster (openbao.org/v1alpha1) of this
+	// namespace. The operator then mints and renews the credentials itself.
+	// Exclusive with server.
 	// +optional
 	InstanceRef *OpenBaoInstanceRef `json:"instanceRef,omitempty"`
 
-	// Server is a server with credentials that were made elsewhere. Nothing is ever changed on it. Exclusive with instanceRef.
+	// Server is a server with credentials that were made elsewhere. Nothing is
+	// ever changed on it. Exclusive with instanceRef.
 	// +optional
 	Server *OpenBaoServer `json:"server,omitempty"`
 
-	// KVMountpoint is the path of the KV version 2 mount. Default barbican, which is also the only value for a managed store. It
-	// cannot be changed.
+	// KVMountpoint is the path of the KV version 2 mount. Default barbican, which
+	// is also the only value for a managed store. It cannot be changed.
 	// +kubebuilder:default=barbican
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -110,7 +118,8 @@ type OpenBaoSpec struct {
 	// +optional
 	KVMountpoint string `json:"kvMountpoint,omitempty"`
 
-	// Namespace of the server, for servers that have namespaces. Default: the root namespace. Not for a managed store.
+	// Namespace of the server, for servers that have namespaces. Default: the root
+	// namespace. Not for a managed store.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -130,12 +139,14 @@ type OpenBaoServer struct {
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getHostname() != ''",message="must be a URL with a host"
 	URL string `json:"url"`
 
-	// CABundleSecretRef names the Secret whose key ca.crt holds the CA of the server. Default: the CAs of the image.
+	// CABundleSecretRef names the Secret whose key ca.crt holds the CA of the
+	// server. Default: the CAs of the image.
 	// +optional
 	CABundleSecretRef *SecretNameRef `json:"caBundleSecretRef,omitempty"`
 
-	// CredentialsSecretRef names the Secret whose keys role-id and secret-id hold the AppRole credentials. The secret ID must
-	// have no use limit. The policy needs create, read and delete on <kvMountpoint>/data/*.
+	// CredentialsSecretRef names the Secret whose keys role-id and secret-id hold
+	// the AppRole credentials. The secret ID must have no use limit. The policy
+	// needs create, read and delete on <kvMountpoint>/data/*.
 	CredentialsSecretRef SecretNameRef `json:"credentialsSecretRef"`
 }
 
@@ -160,13 +171,13 @@ type BarbicanSecretStoreStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// CredentialsHash is a digest of the AppRole credentials that were validated last. Barbican is configured with credentials of
-	// this digest only.
+	// CredentialsHash is a digest of the AppRole credentials that were validated
+	// last. Barbican is configured with credentials of this digest only.
 	// +optional
 	CredentialsHash string `json:"credentialsHash,omitempty"`
 
-	// PreviousSecretIDAccessors are the accessors of minted secret IDs that were replaced. Each is destroyed once no pod runs with
-	// its secret ID any more.
+	// PreviousSecretIDAccessors are the accessors of minted secret IDs that were
+	// replaced. Each is destroyed once no pod runs with its secret ID any more.
 	// +optional
 	PreviousSecretIDAccessors []string `json:"previousSecretIDAccessors,omitempty"`
 }

@@ -52,7 +52,7 @@ func barbicanRules(reader client.Reader) []admission.Rule[barbican] {
 
 func deploymentRules(reader client.Reader) []admission.Rule[barbican] {
 	return []admission.Rule[barbican]{
-		admission.On(deploymentAt.Child("replicas"), replicas, admission.Replicas),
+		admission.On(deploymentAt.Child("replicas"), replicas, atLeastOne),
 		admission.On(deploymentAt, shutdown, admission.Shutdown),
 		admission.On(deploymentAt.Child("strategy"), strategy, admission.Strategy),
 		admission.On(deploymentAt.Child("resources"), resources, admission.Resources),
@@ -66,7 +66,7 @@ func deploymentRules(reader client.Reader) []admission.Rule[barbican] {
 
 func dbCleanRules() []admission.Rule[barbican] {
 	return []admission.Rule[barbican]{
-		admission.On(dbCleanAt.Child("retentionDays"), retentionDays, retention),
+		admission.On(dbCleanAt.Child("retentionDays"), retentionDays, atLeastOne),
 		admission.On(dbCleanAt.Child("schedule"), schedule, admission.Schedule),
 		admission.On(dbCleanAt.Child("timeZone"), timeZone, admission.TimeZone),
 		admission.OnUpdate(retentionDays, retentionReduced),
@@ -79,6 +79,8 @@ func name[T client.Object](object T) string { return object.GetName() }
 func maxLength(limit int) func(*field.Path, string) field.ErrorList {
 	return func(at *field.Path, value string) field.ErrorList { return admission.MaxLength(at, value, limit) }
 }
+
+func atLeastOne(at *field.Path, value int32) field.ErrorList { return admission.AtLeast(at, value, 1) }
 
 func image(b barbican) api.ImageSpec                    { return b.Spec.Image }
 func database(b barbican) api.DatabaseSpec              { return b.Spec.Database }

@@ -6,17 +6,8 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/c5c3/cobaltcore/common/admission"
 )
-
-func retention(at *field.Path, days int32) field.ErrorList {
-	if days < 1 {
-		return field.ErrorList{field.Invalid(at, days, "must be at least 1")}
-	}
-	return nil
-}
 
 func retentionReduced(before, after int32) admission.Findings {
 	if after >= before {
