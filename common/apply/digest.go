@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -14,14 +15,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Digest is a short, stable hash of what a value says: fields that are unset do not count, map order does not matter,
-// and equal quantities hash alike however they are written. It is not a secret-keeping hash.
-func Digest(value any) string {
+// Digest is a short, stable hash of what a value says: fields that are unset or empty do not count, map order does not
+// matter, and equal quantities hash alike however they are written. It is not a secret-keeping hash.
+func Digest(value any) string { return digest(reflect.ValueOf(value), appendValue) }
+
+// contentDigest is the Digest of an object without its metadata and status: a change of it was an edit.
+func contentDigest(obj client.Object) string {
+	return digest(reflect.ValueOf(obj).Elem(), func(b []byte, v reflect.Value) []byte {
+		for f := range contents(v.Type()) {
+			b = appendField(b, f, v)
+		}
+		return b
+	})
+}
+
+func digest(v reflect.Value, write func([]byte, reflect.Value) []byte) string {
 	scratch := buffers.Get().(*[]byte)
 	defer buffers.Put(scratch)
-	*scratch = appendValue((*scratch)[:0], reflect.ValueOf(value))
+	*scratch = write((*scratch)[:0], v)
 	sum := sha256.Sum256(*scratch)
 	return hex.EncodeToString(sum[:8])
 }
@@ -36,6 +50,8 @@ var (
 // appendValue writes v in a self-delimiting form.
 func appendValue(b []byte, v reflect.Value) []byte {
 	switch v.Kind() {
+	case reflect.Invalid: // an untyped nil
+		return append(b, 'n')
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return append(b, 'n')
@@ -84,11 +100,27 @@ func appendStruct(b []byte, v reflect.Value) []byte {
 	}
 	b = append(b, '{')
 	for _, f := range fieldsOf(v.Type()) {
-		if field := v.Field(f.index); !field.IsZero() {
-			b = appendValue(appendString(b, f.name), field)
-		}
+		b = appendField(b, f, v)
 	}
 	return append(b, '}')
+}
+
+func appendField(b []byte, f structField, v reflect.Value) []byte {
+	field := v.Field(f.index)
+	if unset(field) {
+		return b
+	}
+	return appendValue(appendString(b, f.name), field)
+}
+
+// unset says whether a field holds nothing that would be sent. A pointer to zero is sent.
+func unset(field reflect.Value) bool {
+	switch field.Kind() {
+	case reflect.Slice, reflect.Map:
+		return field.Len() == 0
+	default:
+		return field.IsZero()
+	}
 }
 
 func quantityOf(v reflect.Value) resource.Quantity {
@@ -160,4 +192,15 @@ func fieldsOf(t reflect.Type) []structField {
 	}
 	structFields.Store(t, fields)
 	return fields
+}
+
+// contents are the fields of an object's type beside metadata and status.
+func contents(t reflect.Type) iter.Seq[structField] {
+	return func(yield func(structField) bool) {
+		for _, f := range fieldsOf(t) {
+			if f.name != "ObjectMeta" && f.name != "Status" && !yield(f) {
+				return
+			}
+		}
+	}
 }

@@ -20,9 +20,16 @@ type record struct {
 	uid     types.UID
 	version string
 	desired string // Digest of the desired object
+	content string // contentDigest of the live object
 
 	fresh client.Object // what our write returned, until the cache has caught up
 	at    time.Time
+}
+
+func recordOf(live client.Object, desired string) record {
+	return record{
+		uid: live.GetUID(), version: live.GetResourceVersion(), desired: desired, content: contentDigest(live),
+	}
 }
 
 // ahead says whether our own write is newer than what the cache shows; live is nil when it shows nothing.
@@ -36,11 +43,6 @@ func (r record) ahead(live client.Object, now time.Time) bool {
 	return r.uid == live.GetUID() && Older(live, r.fresh)
 }
 
-// describes says whether live is the object that the record was made of.
-func (r record) describes(live client.Object) bool {
-	return r.uid == live.GetUID() && r.version == live.GetResourceVersion()
-}
-
 // Older says whether a is an earlier version of the same object than b.
 func Older(a, b client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
@@ -48,9 +50,8 @@ func Older(a, b client.Object) bool {
 }
 
 type childKey struct {
-	owner types.NamespacedName
-	kind  schema.GroupKind
-	name  types.NamespacedName
+	kind schema.GroupKind
+	name types.NamespacedName
 }
 
 // memory holds the records by owner, so that an owner's go with it.
@@ -59,22 +60,28 @@ type memory struct {
 	owners map[types.NamespacedName]map[childKey]record
 }
 
-func (m *memory) recall(child childKey) record {
+func (m *memory) recall(owner types.NamespacedName, child childKey) record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.owners[child.owner][child]
+	return m.owners[owner][child]
 }
 
-func (m *memory) remember(child childKey, r record) {
+func (m *memory) remember(owner types.NamespacedName, child childKey, r record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.owners == nil {
 		m.owners = map[types.NamespacedName]map[childKey]record{}
 	}
-	if m.owners[child.owner] == nil {
-		m.owners[child.owner] = map[childKey]record{}
+	if m.owners[owner] == nil {
+		m.owners[owner] = map[childKey]record{}
 	}
-	m.owners[child.owner][child] = r
+	m.owners[owner][child] = r
+}
+
+func (m *memory) drop(owner types.NamespacedName, child childKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners[owner], child)
 }
 
 func (m *memory) forget(owner types.NamespacedName) {

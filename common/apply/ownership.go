@@ -15,8 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// The ownership mark of a child on another cluster, where no owner reference can resolve. The UID tells apart two
-// management clusters that hold the same kind, namespace and name.
+// The ownership mark: every child names its owner's UID. A child on another cluster, where no owner reference can
+// resolve, carries the labels instead; there the UID tells apart two management clusters that hold the same kind,
+// namespace and name.
 const (
 	LabelOwnerKind      = "openstack.c5c3.io/owner-kind"
 	LabelOwnerName      = "openstack.c5c3.io/owner-name"
@@ -50,38 +51,38 @@ func (o ownership) controls(owner, obj client.Object) bool {
 	if !o.remote {
 		return metav1.IsControlledBy(obj, owner)
 	}
-	kind, err := apiutil.GVKForObject(owner, o.scheme)
-	if err != nil {
-		return false
-	}
 	labels, uid := obj.GetLabels(), obj.GetAnnotations()[AnnotationOwnerUID]
-	return labels[LabelOwnerKind] == kind.Kind && labels[LabelOwnerName] == owner.GetName() &&
-		labels[LabelOwnerNamespace] == owner.GetNamespace() && (uid == "" || uid == string(owner.GetUID()))
+	return labels[LabelOwnerName] == owner.GetName() && labels[LabelOwnerNamespace] == owner.GetNamespace() &&
+		labels[LabelOwnerKind] == o.kind(owner) && (uid == "" || uid == string(owner.GetUID()))
+}
+
+// writable says whether owner may write obj: it controls it, or did so until somebody took half of the mark away. That
+// much is restored, never used to delete: who orphaned an object on purpose keeps it.
+func (o ownership) writable(owner, obj client.Object) bool {
+	uid := owner.GetUID()
+	return o.controls(owner, obj) ||
+		metav1.GetControllerOfNoCopy(obj) == nil && uid != "" && obj.GetAnnotations()[AnnotationOwnerUID] == string(uid)
+}
+
+// marked says whether nothing of the mark is missing.
+func (o ownership) marked(owner, obj client.Object) bool {
+	return o.controls(owner, obj) && obj.GetAnnotations()[AnnotationOwnerUID] == string(owner.GetUID())
 }
 
 // mark makes obj a child of owner.
 func (o ownership) mark(owner, obj client.Object) error {
+	obj.SetAnnotations(with(obj.GetAnnotations(), map[string]string{AnnotationOwnerUID: string(owner.GetUID())}))
 	if !o.remote {
 		return controllerutil.SetControllerReference(owner, obj, o.scheme)
 	}
-	kind, err := apiutil.GVKForObject(owner, o.scheme)
-	if err != nil {
-		return err
-	}
 	if problems := validation.IsValidLabelValue(owner.GetName()); len(problems) > 0 {
-		return fmt.Errorf("%s %q cannot own children on another cluster: its name is no label value: %s",
-			kind.Kind, owner.GetName(), problems[0])
+		return fmt.Errorf("%s cannot own children on another cluster: its name is no label value: %s",
+			o.describe(owner), problems[0])
 	}
 	obj.SetLabels(with(obj.GetLabels(), map[string]string{
-		LabelOwnerKind: kind.Kind, LabelOwnerName: owner.GetName(), LabelOwnerNamespace: owner.GetNamespace(),
+		LabelOwnerKind: o.kind(owner), LabelOwnerName: owner.GetName(), LabelOwnerNamespace: owner.GetNamespace(),
 	}))
-	obj.SetAnnotations(with(obj.GetAnnotations(), map[string]string{AnnotationOwnerUID: string(owner.GetUID())}))
 	return nil
-}
-
-// marked says whether the mark on live is complete, so that nothing would be written to restore it.
-func (o ownership) marked(owner, live client.Object) bool {
-	return !o.remote || live.GetAnnotations()[AnnotationOwnerUID] == string(owner.GetUID())
 }
 
 func (o ownership) foreign(owner, obj client.Object) error {
@@ -89,11 +90,16 @@ func (o ownership) foreign(owner, obj client.Object) error {
 }
 
 func (o ownership) describe(obj client.Object) string {
-	kind := "object"
-	if gvk, err := apiutil.GVKForObject(obj, o.scheme); err == nil {
-		kind = gvk.Kind
+	return o.kind(obj) + " " + client.ObjectKeyFromObject(obj).String()
+}
+
+// kind is taken from the scheme: typed objects do not carry theirs.
+func (o ownership) kind(obj client.Object) string {
+	gvk, err := apiutil.GVKForObject(obj, o.scheme)
+	if err != nil {
+		return fmt.Sprintf("%T", obj)
 	}
-	return kind + " " + client.ObjectKeyFromObject(obj).String()
+	return gvk.Kind
 }
 
 // with leaves both maps as they are: builders may share theirs between objects.

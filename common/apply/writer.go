@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -43,8 +44,7 @@ func NewWriter(c client.Client, live client.Reader) *Writer {
 	return &Writer{client: c, live: live, clock: clock.RealClock{}, owners: ownership{scheme: c.Scheme()}}
 }
 
-// NewRemoteWriter returns a Writer for another cluster, whose children carry labels. It looks with live before it
-// creates or adopts, since nothing but the label tells the owner there.
+// NewRemoteWriter returns a Writer for another cluster, whose children carry labels.
 func NewRemoteWriter(c client.Client, live client.Reader) *Writer {
 	return &Writer{client: c, live: live, clock: clock.RealClock{}, owners: ownership{scheme: c.Scheme(), remote: true}}
 }
@@ -57,93 +57,155 @@ func (w *Writer) Forget(owner types.NamespacedName) { w.memory.forget(owner) }
 
 // Apply brings a child into the desired state by one forced server-side apply, or by none when it is already there.
 // Afterwards desired holds the live object, which it may share with the cache: read it, do not change it.
-// A child that is not controlled by owner is left alone and answered with a ForeignError.
+// A child that is not controlled by owner is left alone and answered with a ForeignError. Edits of ours are drift, the
+// loss of the ownership mark included; fields of others are kept.
 func (w *Writer) Apply(ctx context.Context, owner, desired client.Object) error {
-	gvk, err := apiutil.GVKForObject(desired, w.owners.scheme)
+	c, err := w.child(owner, desired)
 	if err != nil {
 		return err
 	}
-	key := childKey{client.ObjectKeyFromObject(owner), gvk.GroupKind(), client.ObjectKeyFromObject(desired)}
-	known, digest := w.memory.recall(key), Digest(desired)
-	live, err := w.look(ctx, desired)
+	digest := Digest(desired)
+	live, err := w.look(ctx, c)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", w.owners.describe(desired), err)
+		return err
 	}
-	if known.ahead(live, w.clock.Now()) {
-		live = known.fresh
-	}
-	if live != nil {
-		if !w.owners.controls(owner, live) {
-			return w.owners.foreign(owner, live)
+	err = w.apply(ctx, c, live, digest)
+	if live == nil && apierrors.IsConflict(err) {
+		// The cache does not show everything: what is there may be too new for it, or outside of its filter.
+		if live, err = w.lookClosely(ctx, c); err != nil {
+			return err
 		}
-		if w.settled(owner, key, known, digest, live, desired) {
-			assign(desired, live)
-			return nil
-		}
+		return w.apply(ctx, c, live, digest)
 	}
-	if err := w.send(ctx, owner, live, desired, gvk, digest); err != nil {
-		return fmt.Errorf("applying %s: %w", w.owners.describe(desired), err)
-	}
-	w.memory.remember(key, record{
-		uid: desired.GetUID(), version: desired.GetResourceVersion(), desired: digest,
-		fresh: desired.DeepCopyObject().(client.Object), at: w.clock.Now(),
-	})
-	return nil
+	return err
 }
 
-// look returns the object that bears the child's name, nil when there is none.
-func (w *Writer) look(ctx context.Context, child client.Object) (client.Object, error) {
-	found, err := read(ctx, w.client, child, client.UnsafeDisableDeepCopy)
-	if found == nil && err == nil && w.owners.remote {
-		return read(ctx, w.live, child)
-	}
-	return found, err
+// child is one object in one call.
+type child struct {
+	client.Object
+	owner    client.Object
+	ownerKey types.NamespacedName
+	key      childKey
+	gvk      schema.GroupVersionKind
+	known    record
 }
 
-func read(ctx context.Context, from client.Reader, child client.Object, opts ...client.GetOption) (client.Object, error) {
-	found := blank(child)
-	if err := from.Get(ctx, client.ObjectKeyFromObject(child), found, opts...); err != nil {
-		return nil, client.IgnoreNotFound(err)
+func (w *Writer) child(owner, obj client.Object) (child, error) {
+	gvk, err := apiutil.GVKForObject(obj, w.owners.scheme)
+	if err != nil {
+		return child{}, err
+	}
+	c := child{
+		Object: obj, owner: owner, gvk: gvk,
+		ownerKey: client.ObjectKeyFromObject(owner), key: childKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+	}
+	c.known = w.memory.recall(c.ownerKey, c.key)
+	return c, nil
+}
+
+// look returns the newer of what the cache shows under the child's name and what we wrote, nil when there is neither.
+func (w *Writer) look(ctx context.Context, c child) (client.Object, error) {
+	live, err := w.read(ctx, w.client, c, client.UnsafeDisableDeepCopy)
+	if err == nil && c.known.ahead(live, w.clock.Now()) {
+		live = c.known.fresh
+	}
+	return live, err
+}
+
+// lookClosely asks the API server for an object that a create ran into.
+func (w *Writer) lookClosely(ctx context.Context, c child) (client.Object, error) {
+	live, err := w.read(ctx, w.live, c)
+	if live == nil && err == nil {
+		return nil, fmt.Errorf("%s appeared and vanished", w.owners.describe(c.Object))
+	}
+	return live, err
+}
+
+func (w *Writer) read(ctx context.Context, from client.Reader, c child, opts ...client.GetOption) (client.Object, error) {
+	found := blank(c.Object)
+	switch err := from.Get(ctx, c.key.name, found, opts...); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", w.owners.describe(c.Object), err)
 	}
 	return found, nil
 }
 
-// settled says whether an apply would change nothing.
-func (w *Writer) settled(owner client.Object, key childKey, known record, digest string, live, desired client.Object) bool {
-	same := known.desired == digest && known.describes(live)
-	if same && (known.fresh == nil || live == known.fresh) {
+func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest string) error {
+	if live != nil && !w.owners.writable(c.owner, live) {
+		return w.owners.foreign(c.owner, live)
+	}
+	if live != nil && w.settled(c, live, digest) {
+		assign(c.Object, live)
+		return nil
+	}
+	err := w.send(ctx, c, live, digest)
+	if live != nil && apierrors.IsInvalid(err) && w.rewrite(ctx, c, live) == nil {
+		err = w.send(ctx, c, live, digest)
+	}
+	if err != nil {
+		return fmt.Errorf("applying %s: %w", w.owners.describe(c.Object), err)
+	}
+	w.wrote(c, digest)
+	return nil
+}
+
+// wrote remembers the answer to a write, which c holds now.
+func (w *Writer) wrote(c child, digest string) {
+	r := recordOf(c.Object, digest)
+	r.fresh, r.at = c.DeepCopyObject().(client.Object), w.clock.Now()
+	w.memory.remember(c.ownerKey, c.key, r)
+}
+
+// settled says whether an apply would change nothing. Any edit since our last look costs an apply, unless there was no
+// such look: then the hash on the object tells what was applied, and covers whether it is still there.
+func (w *Writer) settled(c child, live client.Object, digest string) bool {
+	same := c.known.desired == digest && c.known.uid == live.GetUID()
+	if same && c.known.version == live.GetResourceVersion() {
+		if c.known.fresh != nil && c.known.fresh != live {
+			c.known.fresh = nil
+			w.memory.remember(c.ownerKey, c.key, c.known)
+		}
 		return true
 	}
-	if !same && (live.GetAnnotations()[AnnotationApplied] != digest || !w.owners.marked(owner, live) || !covers(live, desired)) {
+	if live.GetAnnotations()[AnnotationApplied] != digest || !w.owners.marked(c.owner, live) || !coversMeta(live, c.Object) {
 		return false
 	}
-	w.memory.remember(key, record{uid: live.GetUID(), version: live.GetResourceVersion(), desired: digest})
+	r := recordOf(live, digest)
+	if same && r.content != c.known.content || !same && !covers(live, c.Object) {
+		return false
+	}
+	w.memory.remember(c.ownerKey, c.key, r)
 	return true
 }
 
-func (w *Writer) send(
-	ctx context.Context, owner, live, desired client.Object, gvk schema.GroupVersionKind, digest string,
-) error {
-	if err := w.owners.mark(owner, desired); err != nil {
+// noVersion is the version of no object: an apply that demands it creates, or conflicts with what is there.
+const noVersion = "9223372036854775807"
+
+func (w *Writer) send(ctx context.Context, c child, live client.Object, digest string) error {
+	if err := w.owners.mark(c.owner, c.Object); err != nil {
 		return err
 	}
-	desired.SetAnnotations(with(desired.GetAnnotations(), map[string]string{AnnotationApplied: digest}))
-	body, err := patch(desired, gvk)
+	c.SetAnnotations(with(c.GetAnnotations(), map[string]string{AnnotationApplied: digest}))
+	body, err := patch(c.Object, c.gvk)
 	if err != nil {
 		return err
 	}
-	if live != nil {
+	if live == nil {
+		body.SetResourceVersion(noVersion)
+	} else {
 		body.SetUID(live.GetUID()) // never recreates what was deleted since, nor adopts what took its place
 	}
 	applied := client.ApplyConfigurationFromUnstructured(body)
 	if err := w.client.Apply(ctx, applied, FieldManager, client.ForceOwnership); err != nil {
 		return err
 	}
-	fresh := blank(desired)
+	fresh := blank(c.Object)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(body.Object, fresh); err != nil {
 		return err
 	}
-	assign(desired, fresh)
+	assign(c.Object, fresh)
 	return nil
 }
 
@@ -192,54 +254,73 @@ func (w *Writer) Create(ctx context.Context, owner, obj client.Object) error {
 	return nil
 }
 
-// Replace makes a Secret of owner hold exactly the desired data: keys that somebody added are drift and go.
-// Afterwards desired holds the live Secret.
+// Replace makes a Secret of owner hold exactly the desired data: keys that somebody added are drift and go. Its type
+// stays as it was created. Afterwards desired holds the live Secret, which it may share with the cache.
 func (w *Writer) Replace(ctx context.Context, owner client.Object, desired *corev1.Secret) error {
-	live, err := w.look(ctx, desired)
-	if live == nil && err == nil {
-		// The cache holds only Secrets that carry our label: one that lost it is seen by the API server alone.
-		if err = w.Create(ctx, owner, desired); !apierrors.IsAlreadyExists(err) {
+	c, err := w.child(owner, desired)
+	if err != nil {
+		return err
+	}
+	live, err := w.look(ctx, c)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		if err = w.Create(ctx, owner, desired); err == nil {
+			w.wrote(c, "")
+		}
+		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		if live, err = read(ctx, w.live, desired); live == nil && err == nil {
-			return fmt.Errorf("%s appeared and vanished", w.owners.describe(desired))
+		// The cache holds only Secrets that carry our label: one that lost it is seen by the API server alone.
+		if live, err = w.lookClosely(ctx, c); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", w.owners.describe(desired), err)
+	return w.replace(ctx, c, live.(*corev1.Secret), desired)
+}
+
+func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Secret) error {
+	if !w.owners.writable(c.owner, live) {
+		return w.owners.foreign(c.owner, live)
 	}
-	current := live.(*corev1.Secret)
-	switch {
-	case !w.owners.controls(owner, current):
-		return w.owners.foreign(owner, current)
-	case w.owners.marked(owner, current) && covers(current, desired):
-		*desired = *current
+	if w.owners.marked(c.owner, live) && coversMeta(live, desired) && maps.EqualFunc(live.Data, desired.Data, bytes.Equal) {
+		if live != c.known.fresh {
+			w.memory.drop(c.ownerKey, c.key) // the cache has caught up
+		}
+		*desired = *live
 		return nil
 	}
-	next := current.DeepCopy()
+	next := live.DeepCopy()
 	next.Data = desired.Data
-	next.Labels = with(current.Labels, desired.Labels)
-	next.Annotations = with(current.Annotations, desired.Annotations)
-	if err := w.owners.mark(owner, next); err != nil {
+	next.Labels = with(live.Labels, desired.Labels)
+	next.Annotations = with(live.Annotations, desired.Annotations)
+	if err := w.owners.mark(c.owner, next); err != nil {
 		return err
 	}
 	if err := w.client.Update(ctx, next, FieldManager); err != nil {
 		return fmt.Errorf("replacing %s: %w", w.owners.describe(desired), err)
 	}
 	*desired = *next
+	w.wrote(c, "")
 	return nil
 }
 
 // Delete removes a child of owner in the background and reports whether nothing of it is left. An object that owner
 // does not control, or a kind that the cluster does not serve, counts as gone.
-func (w *Writer) Delete(ctx context.Context, owner, child client.Object) (gone bool, err error) {
-	live, err := w.look(ctx, child)
+func (w *Writer) Delete(ctx context.Context, owner, obj client.Object) (gone bool, err error) {
+	c, err := w.child(owner, obj)
+	if err != nil {
+		return false, err
+	}
+	live, err := w.look(ctx, c)
 	switch {
 	case meta.IsNoMatchError(err):
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("reading %s: %w", w.owners.describe(child), err)
+		return false, err
 	case live == nil || !w.owners.controls(owner, live):
+		w.memory.drop(c.ownerKey, c.key)
 		return true, nil
 	case !live.GetDeletionTimestamp().IsZero():
 		return false, nil
@@ -248,8 +329,9 @@ func (w *Writer) Delete(ctx context.Context, owner, child client.Object) (gone b
 	err = w.client.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationBackground),
 		client.Preconditions{UID: &uid})
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("deleting %s: %w", w.owners.describe(child), err)
+		return false, fmt.Errorf("deleting %s: %w", w.owners.describe(obj), err)
 	}
+	w.memory.drop(c.ownerKey, c.key)
 	return false, nil
 }
 
