@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database
+
+import (
+	"context"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/oslo"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+	"github.com/c5c3/cobaltcore/common/secrets"
+)
+
+// ConnectionKey is the only key of the Secret with the connection.
+const ConnectionKey = "connection"
+
+// Connection is how pods reach the database.
+type Connection struct {
+	Spec   api.DatabaseSpec
+	Name   string // of the Secret that gets the DSN
+	Labels map[string]string
+	TLSDir string // where pods mount the TLSVolume
+}
+
+// Connect writes the DSN into a Secret and returns its digest. User and password come from one read of the credentials,
+// so they belong together. As long as either is missing nothing is written: a service without a DSN would quietly use
+// another database.
+func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Connection) (digest string, o reconcile.Outcome) {
+	keys := []string{PasswordKey}
+	if conn.userFromSecret() {
+		keys = []string{UsernameKey, PasswordKey}
+	}
+	credentials, o := secrets.Await(ctx, c, owner, secrets.Credential{
+		Name: conn.Spec.SecretRef.Name, Keys: keys, Reason: api.ReasonWaitingForDBCredentials,
+	})
+	if !o.Done() {
+		return "", o
+	}
+	dsn := []byte(conn.dsn(owner, credentials).String())
+	desired := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: conn.Name, Labels: conn.Labels},
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{ConnectionKey: dsn},
+	}
+	if err := c.Writer.Replace(ctx, owner, desired); err != nil {
+		return "", notConnected(err)
+	}
+	return secrets.Digest(dsn), reconcile.Outcome{}
+}
+
+// userFromSecret says whether somebody else names the user; otherwise it is the one that Provision creates.
+func (conn Connection) userFromSecret() bool { return !conn.Spec.Managed() || conn.Spec.Dynamic() }
+
+func (conn Connection) dsn(owner metav1.Object, credentials *corev1.Secret) oslo.DSN {
+	dsn := oslo.DSN{
+		User:     owner.GetName(),
+		Password: string(credentials.Data[PasswordKey]),
+		Host:     conn.Spec.Host,
+		Port:     strconv.Itoa(int(conn.Spec.EffectivePort())),
+		Database: conn.Spec.Database,
+		Query:    tlsQuery(conn.Spec, conn.TLSDir),
+	}
+	if conn.userFromSecret() {
+		dsn.User = string(credentials.Data[UsernameKey])
+	}
+	if conn.Spec.Managed() {
+		dsn.Host = conn.Spec.ClusterRef.Name + "." + owner.GetNamespace() + ".svc"
+	}
+	return dsn
+}
+
+func notConnected(err error) reconcile.Outcome {
+	if apply.IsRefused(err) {
+		return reconcile.Fail(api.ReasonWaitingForDBCredentials, err)
+	}
+	return reconcile.Error(err)
+}

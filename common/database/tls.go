@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database
+
+import (
+	"context"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
+	"github.com/c5c3/cobaltcore/common/secrets"
+)
+
+// CAKey is the key of a CA bundle in its Secret, and its file name in pods.
+const CAKey = "ca.crt"
+
+// readableByGroup lets an unprivileged process read the files through the fsGroup of its pod.
+const readableByGroup int32 = 0o440
+
+// TLSVolume holds the CA bundle and the client certificate of a connection that uses TLS.
+func TLSVolume(name string, tls api.DatabaseTLSSpec) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: new(readableByGroup),
+		Sources: []corev1.VolumeProjection{
+			project(tls.CABundleSecretRef.Name, CAKey),
+			project(tls.ClientCertSecretRef.Name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey),
+		},
+	}}}
+}
+
+func project(secret string, keys ...string) corev1.VolumeProjection {
+	items := make([]corev1.KeyToPath, len(keys))
+	for i, key := range keys {
+		items[i] = corev1.KeyToPath{Key: key, Path: key}
+	}
+	return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Items: items,
+	}}
+}
+
+// TLSDigest returns the digest of the files in the TLSVolume, empty for a connection without TLS. A pod that carries it in
+// its template is replaced when a certificate is renewed. As long as a file is missing the outcome waits: pods would hang.
+func TLSDigest(ctx context.Context, c target.Cluster, owner client.Object, spec api.DatabaseSpec) (string, reconcile.Outcome) {
+	if !spec.TLSEnabled() {
+		return "", reconcile.Outcome{}
+	}
+	ca, o := secrets.Await(ctx, c, owner, secrets.Credential{
+		Name: spec.TLS.CABundleSecretRef.Name, Keys: []string{CAKey}, Reason: api.ReasonWaitingForDBCredentials,
+	})
+	if !o.Done() {
+		return "", o
+	}
+	pair, o := secrets.Await(ctx, c, owner, secrets.Credential{
+		Name: spec.TLS.ClientCertSecretRef.Name, Keys: []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey},
+		Reason: api.ReasonWaitingForDBCredentials,
+	})
+	if !o.Done() {
+		return "", o
+	}
+	return secrets.Digest(ca.Data[CAKey], pair.Data[corev1.TLSCertKey], pair.Data[corev1.TLSPrivateKeyKey]), o
+}
+
+// tlsQuery are the parameters that PyMySQL takes for each grade of protection; dir is where the TLSVolume is mounted.
+func tlsQuery(spec api.DatabaseSpec, dir string) map[string]string {
+	if !spec.TLSEnabled() {
+		return nil
+	}
+	query := map[string]string{
+		"ssl_ca":   path.Join(dir, CAKey),
+		"ssl_cert": path.Join(dir, corev1.TLSCertKey),
+		"ssl_key":  path.Join(dir, corev1.TLSPrivateKeyKey),
+	}
+	switch spec.TLSMode() {
+	case api.DatabaseTLSVerifyCA:
+		query["ssl_verify_cert"] = "true"
+	case api.DatabaseTLSVerifyFull:
+		query["ssl_verify_cert"], query["ssl_verify_identity"] = "true", "true"
+	}
+	return query
+}
