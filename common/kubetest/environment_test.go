@@ -179,7 +179,7 @@ func TestNodesAreSimulatedForTheRealControllers(t *testing.T) {
 
 	g.SetDefaultEventuallyTimeout(time.Minute)
 	g.Eventually(kubetest.Live(c, d)).WithContext(t.Context()).Should(And(
-		deploymentStatus(true, 3, 3, 3), kubetest.HaveCondition("Progressing", metav1.ConditionTrue, "NewReplicaSetAvailable")))
+		deploymentStatus(3, 3, 3), kubetest.HaveCondition("Progressing", metav1.ConditionTrue, "NewReplicaSetAvailable")))
 	g.Eventually(kubetest.Live(c, job)).WithContext(t.Context()).Should(kubetest.HaveCondition("Complete", metav1.ConditionTrue, ""))
 	// Background deletion takes the pods along, which no node has to confirm.
 	g.Expect(c.Delete(t.Context(), d)).To(Succeed())

@@ -16,6 +16,7 @@ import (
 
 // The simulators must keep up with an operator that works on a thousand objects: one write each and nothing else.
 func TestASimulatorWritesOnceForEachOfManyObjects(t *testing.T) {
+	t.Parallel()
 	const objects = 300
 	s := newStage(t)
 	s.sim.Databases.In(s.namespace).Do(kubetest.Hang())

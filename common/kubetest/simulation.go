@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,6 +63,7 @@ type Simulation struct {
 	client client.Client
 	cache  cache.Cache
 	queue  workqueue.TypedRateLimitingInterface[cue]
+	runs   atomic.Int64
 }
 
 // cue asks an actor to look at an object.
@@ -88,6 +90,7 @@ func Simulate(ctx context.Context, config *rest.Config, b Behaviour) (*Simulatio
 		queue:               workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cue]()),
 	}
 	s.ExternalSecrets.before = s.writeSecret
+	s.runs.Store(time.Now().Unix() % 10_000_000) // so that another simulation of the cluster finds other names
 	config = agent(config, SimulatorAgent)
 	var err error
 	if s.client, err = client.New(config, client.Options{}); err != nil {
@@ -175,13 +178,9 @@ func (s *Simulation) RunCronJob(ctx context.Context, key client.ObjectKey, o Out
 	if err := s.client.Get(ctx, key, cronJob); err != nil {
 		return nil, err
 	}
-	job := jobOf(cronJob)
+	job := jobOf(cronJob, s.runs.Add(1))
 	s.Jobs.For(job).Do(o)
-	err := s.client.Create(ctx, job)
-	if apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("running CronJob %s again within a millisecond: %w", key, err)
-	}
-	return job, err
+	return job, s.client.Create(ctx, job)
 }
 
 func mariaDB(kind string) client.Object {

@@ -5,7 +5,6 @@ package kubetest
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -100,22 +99,22 @@ func playJob(object client.Object, o Outcome, due bool) {
 		return
 	}
 	if job.Status.StartTime == nil {
-		job.Status.StartTime = ptr.To(now())
+		job.Status.StartTime = new(now())
 	}
 	if !due || o.verdict == hang {
 		job.Status.Active = ptr.Deref(job.Spec.Parallelism, 1)
 		if !due {
-			job.Status.Ready = ptr.To(job.Status.Active)
+			job.Status.Ready = new(job.Status.Active)
 		} else {
-			job.Status.Ready = ptr.To[int32](0)
+			job.Status.Ready = new(int32(0))
 		}
 		return
 	}
-	job.Status.Active, job.Status.Ready, job.Status.Terminating = 0, ptr.To[int32](0), ptr.To[int32](0)
+	job.Status.Active, job.Status.Ready, job.Status.Terminating = 0, new(int32(0)), new(int32(0))
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	if o.verdict == succeed {
 		job.Status.Succeeded = ptr.Deref(job.Spec.Completions, 1)
-		job.Status.CompletionTime = ptr.To(now())
+		job.Status.CompletionTime = new(now())
 		addJobConditions(job, "CompletionsReached", "Reached expected number of succeeded pods", batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)
 		return
 	}
@@ -140,10 +139,10 @@ func addJobConditions(job *batchv1.Job, reason, message string, conditionTypes .
 	}
 }
 
-// jobOf is the Job that the CronJob controller would make now.
-func jobOf(cronJob *batchv1.CronJob) *batchv1.Job {
+// jobOf is the n-th Job that the CronJob controller would make.
+func jobOf(cronJob *batchv1.CronJob, n int64) *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: *cronJob.Spec.JobTemplate.ObjectMeta.DeepCopy(), Spec: *cronJob.Spec.JobTemplate.Spec.DeepCopy()}
-	job.Name, job.Namespace = fmt.Sprintf("%s-%d", cronJob.Name, time.Now().UnixMilli()%100_000_000), cronJob.Namespace
+	job.Name, job.Namespace = fmt.Sprintf("%s-%d", cronJob.Name, n), cronJob.Namespace
 	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
 	return job
 }
@@ -177,7 +176,7 @@ func runPod(pod *corev1.Pod) {
 		return
 	}
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.StartTime = ptr.To(now())
+	pod.Status.StartTime = new(now())
 	setContainers(pod, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now()}})
 	pod.Status.Conditions = nil
 	for _, t := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
@@ -187,7 +186,7 @@ func runPod(pod *corev1.Pod) {
 
 func endPod(pod *corev1.Pod, phase corev1.PodPhase, code int32) {
 	pod.Status.Phase = phase
-	pod.Status.StartTime = ptr.To(now())
+	pod.Status.StartTime = new(now())
 	setContainers(pod, false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: now(), FinishedAt: now()}})
 }
 
@@ -195,7 +194,7 @@ func setContainers(pod *corev1.Pod, ready bool, state corev1.ContainerState) {
 	pod.Status.ContainerStatuses = nil
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: container.Name, Image: container.Image, Ready: ready, Started: ptr.To(ready), State: state,
+			Name: container.Name, Image: container.Image, Ready: ready, Started: new(ready), State: state,
 		})
 	}
 }

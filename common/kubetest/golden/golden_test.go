@@ -24,6 +24,7 @@ func (r *recorder) Fatalf(string, ...any) {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "testdata", "a.conf")
 	check := func(got string) *recorder {
 		r := &recorder{TB: t}
