@@ -147,8 +147,11 @@ func union(older, newer *catalogue, absent []string) *catalogue {
 			maps.Copy(into.Deprecated, s.Deprecated)
 		}
 	}
-	for name, s := range c.Sections {
-		s.Options = slices.DeleteFunc(s.Options, func(option string) bool { return slices.Contains(absent, name+"."+option) })
+	for _, option := range absent {
+		name, key, _ := strings.Cut(option, ".")
+		s := c.section(name)
+		s.Options = slices.DeleteFunc(s.Options, func(option string) bool { return option == key })
+		delete(s.Deprecated, key)
 	}
 	return c.sorted()
 }
