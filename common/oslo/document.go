@@ -4,7 +4,6 @@ package oslo
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -48,7 +47,7 @@ func (d *Document) Set(section, key string, values ...string) {
 
 // Overlay lays sections written by a user over what is set so far. Their names are taken as oslo.config takes them.
 func (d *Document) Overlay(sections map[string]map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(sections)) {
+	for _, name := range sortedKeys(sections) {
 		section := SectionName(name)
 		d.Section(section)
 		for key, value := range sections[name] {
@@ -170,6 +169,9 @@ func SectionName(name string) string {
 // Escape makes a literal safe from oslo.config's interpolation, which applies to files and environment variables alike: a
 // dollar is doubled. One behind a backslash takes another backslash instead, for oslo.config reads \$ as an escaped dollar.
 func Escape(literal string) string {
+	if !strings.Contains(literal, "$") {
+		return literal
+	}
 	return dollars.Replace(literal)
 }
 
