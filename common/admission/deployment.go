@@ -6,7 +6,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/samber/lo"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -92,14 +94,9 @@ func TopologySpread(path *field.Path, constraints []corev1.TopologySpreadConstra
 }
 
 func labelText(labels map[string]string) string {
-	text := ""
-	for i, key := range slices.Sorted(maps.Keys(labels)) {
-		if i > 0 {
-			text += " and "
-		}
-		text += key + "=" + labels[key]
-	}
-	return text
+	pairs := lo.MapToSlice(labels, func(key, value string) string { return key + "=" + value })
+	slices.Sort(pairs)
+	return strings.Join(pairs, " and ")
 }
 
 // Autoscaling wants a range of pods, a target to scale by, and room for the replicas that are the minimum by default.
