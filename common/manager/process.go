@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"os"
+	"strings"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/go-logr/logr"
+)
+
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// memoryShare of the container's limit is left to the Go heap; the rest is for what the runtime does not count.
+const memoryShare = 0.9
+
+// OperatorNamespace is the namespace that the process runs in, empty outside of a cluster. POD_NAMESPACE goes first.
+func OperatorNamespace() string { return operatorNamespace(os.Getenv("POD_NAMESPACE"), namespaceFile) }
+
+func operatorNamespace(variable, file string) string {
+	if variable != "" {
+		return variable
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// LimitMemory makes the garbage collector work harder before the container hits its memory limit. GOMEMLIMIT goes first.
+func LimitMemory(log logr.Logger) {
+	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(memoryShare))
+	switch {
+	case err != nil:
+		log.Info("Memory limit of the container not known, the Go heap is not limited", "cause", err.Error())
+	case limit > 0:
+		log.V(1).Info("Go heap limited", "bytes", limit)
+	}
+}
