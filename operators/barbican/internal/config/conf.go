@@ -95,17 +95,23 @@ func addStores(d *oslo.Document, stores []Store) error {
 // operator writes itself stays, whatever a store's options say.
 func addVaultPlugin(d *oslo.Document, store Store) {
 	for key, value := range store.Options {
-		d.Set(vaultPlugin, key, oslo.Escape(value))
+		d.Set(vaultPlugin, key, StoreLiteral(value))
 	}
-	d.Set(vaultPlugin, "vault_url", oslo.Escape(store.URL))
+	d.Set(vaultPlugin, "vault_url", StoreLiteral(store.URL))
 	d.Set(vaultPlugin, "use_ssl", strconv.FormatBool(strings.HasPrefix(store.URL, "https://")))
-	d.Set(vaultPlugin, "approle_role_id", oslo.Escape(store.RoleID))
-	d.Set(vaultPlugin, "kv_mountpoint", oslo.Escape(store.Mount))
-	setUnlessEmpty(d, vaultPlugin, "namespace", store.Namespace)
+	d.Set(vaultPlugin, "approle_role_id", StoreLiteral(store.RoleID))
+	d.Set(vaultPlugin, "kv_mountpoint", StoreLiteral(store.Mount))
+	if store.Namespace != "" {
+		d.Set(vaultPlugin, "namespace", StoreLiteral(store.Namespace))
+	}
 	if store.CA {
 		d.Set(vaultPlugin, "ssl_ca_crt_file", CABundle)
 	}
 }
+
+// StoreLiteral makes a literal safe as a value of [vault_plugin], in the file or in the environment. Barbican hands these values
+// on to an oslo.config of its client library, so they are interpolated twice.
+func StoreLiteral(literal string) string { return oslo.Escape(oslo.Escape(literal)) }
 
 func setUnlessEmpty(d *oslo.Document, section, key, value string) {
 	if value != "" {
