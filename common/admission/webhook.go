@@ -99,12 +99,12 @@ func (v Validator[T]) judge(ctx context.Context, change Change[T]) (admission.Wa
 		return warnings, nil
 	}
 	kind := change.New.GetObjectKind().GroupVersionKind().GroupKind()
-	return warnings, apierrors.NewInvalid(kind, change.New.GetName(), readable(violations))
+	return warnings, apierrors.NewInvalid(kind, change.New.GetName(), Readable(violations))
 }
 
-// readable cuts a list that nobody would read to the end. Joining tens of thousands of violations also takes longer than the
-// API server waits.
-func readable(violations field.ErrorList) field.ErrorList {
+// Readable cuts a list that nobody would read to the end at a hundred violations and tells how many more there are. Joining
+// tens of thousands of them takes longer than the API server waits.
+func Readable(violations field.ErrorList) field.ErrorList {
 	const limit = 100
 	rest := len(violations) - limit
 	if rest <= 0 {

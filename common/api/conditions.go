@@ -55,8 +55,6 @@ const (
 	ReasonDowngradeNotSupported = "DowngradeNotSupported"
 	// ReasonUpgradePathInvalid: the requested release is not the next one, or leads back over a started migration.
 	ReasonUpgradePathInvalid = "UpgradePathInvalid"
-	// ReasonUpgradeTargetChanged: the release was changed again in the middle of a phased upgrade.
-	ReasonUpgradeTargetChanged = "UpgradeTargetChanged"
 	// ReasonImageReleaseMismatch: the image belongs to another release than the one requested.
 	ReasonImageReleaseMismatch = "ImageReleaseMismatch"
 )
