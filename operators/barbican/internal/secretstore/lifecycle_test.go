@@ -210,6 +210,35 @@ func TestLostLabelIsRestoredWithoutAMint(t *testing.T) {
 	}
 }
 
+// The cache of whole Secrets may be behind that of the metadata: then the stamps are missing for a moment.
+func TestMissingStampsAreReadLive(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.pass()
+	before := w.minted()
+	local, _ := w.options.Targets.Resolve(context.Background(), "")
+	local.Secrets = unstamped{local.Secrets}
+	w.options.Targets = target.Local{Cluster: local}
+	controller, err := New(w.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.controller = controller
+	writes := w.writes.Load()
+	w.expect(w.pass(), "CredentialsReady=True/CredentialsAvailable")
+	if w.minted() != before || w.writes.Load() != writes {
+		t.Errorf("minted anew: %v, %d writes", w.minted() != before, w.writes.Load()-writes)
+	}
+}
+
+type unstamped struct{ target.SecretReader }
+
+func (u unstamped) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	secret, err := u.SecretReader.Get(ctx, key)
+	secret.Annotations = nil
+	return secret, err
+}
+
 func TestProjectionFollowsTheDeployment(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -59,7 +59,7 @@ func (s *steps) provisioning(ctx context.Context, p *pass) reconcile.Outcome {
 // recall finds the credential of the store. What was minted and is not in the
 // Secret yet is written there before anything can fail.
 func (s *steps) recall(ctx context.Context, p *pass) error {
-	marked, err := s.read(ctx, p)
+	labelled, err := s.read(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -71,28 +71,31 @@ func (s *steps) recall(ctx context.Context, p *pass) error {
 	case f != nil && f.counted:
 		s.memory.forget(key)
 	}
-	if !marked && stored.usable(s.Clock.Now()) {
+	if !labelled && stored.usable(s.Clock.Now()) {
 		return s.write(ctx, p, stored)
 	}
 	return nil
 }
 
 // read takes the credential from the store's Secret and says whether that
-// carries our label. Without it the stamps are not cached and are read live.
-func (s *steps) read(ctx context.Context, p *pass) (marked bool, err error) {
+// carries our label. While a Secret is not cached whole (the label is lost, or
+// one cache is behind another) its stamps are missing and are read live: without
+// them the credential would be minted anew.
+func (s *steps) read(ctx context.Context, p *pass) (labelled bool, err error) {
 	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CredentialsSecretName()}
 	secret, err := p.Children.Secrets.Get(ctx, key)
-	if err == nil && p.Children.Writer.Controls(p.Object, secret) {
-		if marked = secret.Labels[naming.LabelManagedBy] != ""; !marked {
-			secret = &corev1.Secret{}
-			err = p.Children.Reader.Get(ctx, key, secret)
-		}
-		p.Values.stored = credentialOf(secret)
+	if err == nil && secret.Annotations[v1alpha1.AnnotationSecretIDMintedAt] == "" && p.Children.Writer.Controls(p.Object, secret) {
+		secret = &corev1.Secret{}
+		err = p.Children.Reader.Get(ctx, key, secret)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading secret %s: %w", key, err)
 	}
-	return marked, nil
+	if err != nil || !p.Children.Writer.Controls(p.Object, secret) {
+		return false, nil
+	}
+	p.Values.stored = credentialOf(secret)
+	return secret.Labels[naming.LabelManagedBy] != "", nil
 }
 
 // negotiate has the conversation, and a second one about the credential that

@@ -27,35 +27,33 @@ var credentialsAvailable = kubetest.HaveCondition("CredentialsReady", metav1.Con
 
 func TestManagedStoreConverges(t *testing.T) {
 	t.Parallel()
-	g, n := NewWithT(t), start(t).namespace(t)
-	n.ReviewTokens(forAudience("bao"))
-	s := n.managed("main")
-	n.create(s)
-	n.within(s).Should(kubetest.HaveCondition("ProvisioningReady", metav1.ConditionFalse, "InstanceNotFound"))
-	n.instance()
-	n.within(s).Should(kubetest.HaveCondition("ProvisioningReady", metav1.ConditionFalse, "WaitingForInstanceTLS"))
-	n.create(n.ca())
-	n.within(s).Should(credentialsAvailable)
+	g, i := NewWithT(t), start(t).instance("bao")
+	i.ReviewTokens(forAudience("bao"))
+	i.create(i.barbican(), i.store)
+	i.soon().Should(kubetest.HaveCondition("ProvisioningReady", metav1.ConditionFalse, "InstanceNotFound"))
+	i.available()
+	i.soon().Should(kubetest.HaveCondition("ProvisioningReady", metav1.ConditionFalse, "WaitingForInstanceTLS"))
+	i.create(i.ca())
+	i.soon().Should(credentialsAvailable)
 
-	minted := n.minted(s)
-	g.Expect(n.Get(t.Context(), client.ObjectKeyFromObject(s), s)).To(Succeed())
-	g.Expect(metav1.IsControlledBy(minted, s)).To(BeTrue())
-	g.Expect(n.Server.Calls("POST", mint)).To(Equal(1))
+	g.Expect(i.Get(t.Context(), client.ObjectKeyFromObject(i.store), i.store)).To(Succeed())
+	g.Expect(metav1.IsControlledBy(i.minted(), i.store)).To(BeTrue())
+	g.Expect(i.Server.Calls("POST", mint)).To(Equal(1))
 
-	n.deploy("[secretstore:main]\n")
-	n.within(s).Should(kubetest.BeReady())
+	i.deploy("[secretstore:bao-store]\n")
+	i.soon().Should(kubetest.BeReady())
 
-	g.Eventually(func() int { return len(writesAndReads(n.requests.Reset())) }).WithPolling(soon / 30).Should(BeZero())
-	n.Server.ForgetCalls()
-	g.Expect(n.Get(t.Context(), client.ObjectKeyFromObject(s), s)).To(Succeed())
-	s.Labels = map[string]string{"touched": "yes"}
-	g.Expect(n.Update(t.Context(), s)).To(Succeed())
-	g.Consistently(func() kubetest.Requests { return writesAndReads(n.requests.Requests()) }).WithTimeout(soon / 5).Should(BeEmpty())
-	g.Expect(n.Server.AllCalls()).To(BeEmpty())
+	g.Eventually(func() kubetest.Requests { return passes(i.requests.Reset()) }).WithPolling(soon / 30).WithTimeout(soon).Should(BeEmpty())
+	i.Server.ForgetCalls()
+	g.Expect(i.Get(t.Context(), client.ObjectKeyFromObject(i.store), i.store)).To(Succeed())
+	i.store.Labels = map[string]string{"touched": "yes"}
+	g.Expect(i.Update(t.Context(), i.store)).To(Succeed())
+	g.Consistently(func() kubetest.Requests { return passes(i.requests.Requests()) }).WithTimeout(soon / 5).Should(BeEmpty())
+	g.Expect(i.Server.AllCalls()).To(BeEmpty())
 }
 
-// writesAndReads leaves out what caches and the election of a leader cost.
-func writesAndReads(all kubetest.Requests) kubetest.Requests {
+// passes leaves out what caches and the election of a leader cost.
+func passes(all kubetest.Requests) kubetest.Requests {
 	return all.Verbs("get", "create", "update", "patch", "delete").Except("leases")
 }
 
@@ -82,11 +80,11 @@ func forAudience(audience string) func(standin.KubernetesRole, string) error {
 }
 
 // deploy makes the Deployment of the Barbican run with a configuration, as the Barbican's status tells.
-func (n *namespace) deploy(config string) {
-	n.t.Helper()
+func (i *instance) deploy(config string) {
+	i.t.Helper()
 	labels := map[string]string{"app": "barbican"}
-	n.create(&corev1.Secret{ObjectMeta: n.meta("barbican-config"), Data: map[string][]byte{"barbican.conf": []byte(config)}},
-		&appsv1.Deployment{ObjectMeta: n.meta("barbican"), Spec: appsv1.DeploymentSpec{
+	i.create(&corev1.Secret{ObjectMeta: i.meta("barbican-config"), Data: map[string][]byte{"barbican.conf": []byte(config)}},
+		&appsv1.Deployment{ObjectMeta: i.meta("barbican"), Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
 				Containers: []corev1.Container{{Name: "api", Image: "barbican"}},
@@ -95,75 +93,68 @@ func (n *namespace) deploy(config string) {
 				}}},
 			}},
 		}})
-	b := &v1alpha1.Barbican{}
-	check(n.t, n.Get(n.t.Context(), client.ObjectKey{Namespace: n.name, Name: "barbican"}, b))
-	b.Status.ProjectedSecretStores = []string{"main"}
-	check(n.t, n.Status().Update(n.t.Context(), b))
+	b := i.barbican()
+	check(i.t, i.Get(i.t.Context(), client.ObjectKeyFromObject(b), b))
+	b.Status.ProjectedSecretStores = []string{i.store.Name}
+	check(i.t, i.Status().Update(i.t.Context(), b))
 }
 
 func TestDeletedCredentialsAreMintedAnew(t *testing.T) {
 	t.Parallel()
-	g, n := NewWithT(t), start(t).namespace(t)
-	n.instance()
-	s := n.managed("main")
-	n.create(n.ca(), s)
-	n.within(s).Should(credentialsAvailable)
-	before := n.minted(s)
-	g.Expect(n.Delete(t.Context(), before)).To(Succeed())
-	g.Eventually(kubetest.Live(n.Client, before)).WithContext(t.Context()).WithTimeout(soon).Should(
+	g, i := NewWithT(t), start(t).instance("bao")
+	i.available()
+	i.create(i.barbican(), i.ca(), i.store)
+	i.soon().Should(credentialsAvailable)
+	before := i.minted()
+	g.Expect(i.Delete(t.Context(), before)).To(Succeed())
+	g.Eventually(kubetest.Live(i.Client, before)).WithContext(t.Context()).WithTimeout(soon).Should(
 		HaveField("Data", And(HaveKey("secret-id"), Not(HaveKeyWithValue("secret-id", before.Data["secret-id"])))))
-	n.within(s).Should(credentialsAvailable)
+	i.soon().Should(credentialsAvailable)
 }
 
 func TestRotatedCredentialsAreValidatedAtOnce(t *testing.T) {
 	t.Parallel()
-	g, n := NewWithT(t), start(t).namespace(t)
-	s := n.managed("main")
-	s.Spec.OpenBao.InstanceRef = nil
-	s.Spec.OpenBao.Server = &v1alpha1.OpenBaoServer{
-		URL: "https://bao." + n.name + ".svc:8200", CABundleSecretRef: &v1alpha1.SecretNameRef{Name: "bao-tls-ca"},
+	g, i := NewWithT(t), start(t).instance("bao")
+	i.store.Spec.OpenBao.InstanceRef = nil
+	i.store.Spec.OpenBao.Server = &v1alpha1.OpenBaoServer{
+		URL: "https://bao." + i.namespace + ".svc:8200", CABundleSecretRef: &v1alpha1.SecretNameRef{Name: "bao-tls-ca"},
 		CredentialsSecretRef: v1alpha1.SecretNameRef{Name: "given"},
 	}
-	n.create(s, n.ca())
-	n.within(s).Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "WaitingForCredentials"))
+	i.create(i.barbican(), i.store, i.ca())
+	i.soon().Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "WaitingForCredentials"))
 
-	given := &corev1.Secret{ObjectMeta: n.meta("given"), StringData: map[string]string{"role-id": n.roleID, "secret-id": "wrong"}}
-	n.create(given)
-	n.within(s).Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "InvalidCredentials"))
+	given := &corev1.Secret{ObjectMeta: i.meta("given"), StringData: map[string]string{"role-id": i.roleID, "secret-id": "wrong"}}
+	i.create(given)
+	i.soon().Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "InvalidCredentials"))
 
-	id, _ := n.MintSecretID("barbican")
+	id, _ := i.MintSecretID("barbican")
 	given.StringData = map[string]string{"secret-id": id}
-	g.Expect(n.Update(t.Context(), given)).To(Succeed())
-	n.within(s).Should(credentialsAvailable)
+	g.Expect(i.Update(t.Context(), given)).To(Succeed())
+	i.soon().Should(credentialsAvailable)
 }
 
-func TestSlowServerHoldsUpNobodyElse(t *testing.T) {
+func TestSlowServersHoldUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	o := start(t)
-	for range 4 {
-		dead := o.namespace(t)
-		dead.instance()
+	o.create(o.barbican())
+	for _, name := range []string{"a", "b", "c", "d"} {
+		dead := o.instance(name)
+		dead.available()
 		dead.BlackHole()
-		dead.create(dead.ca(), dead.managed("main"))
+		dead.create(dead.ca(), dead.store)
 	}
-	n := o.namespace(t)
-	n.instance()
-	s := n.managed("main")
-	n.create(n.ca(), s)
-	n.within(s).WithTimeout(soon / 3).Should(credentialsAvailable)
+	i := o.instance("bao")
+	i.available()
+	i.create(i.ca(), i.store)
+	i.soon().WithTimeout(soon / 3).Should(credentialsAvailable)
 }
 
 func TestStoreWaitsForItsBarbican(t *testing.T) {
 	t.Parallel()
-	g, n := NewWithT(t), start(t).namespace(t)
-	b := &v1alpha1.Barbican{}
-	g.Expect(n.Get(t.Context(), client.ObjectKey{Namespace: n.name, Name: "barbican"}, b)).To(Succeed())
-	g.Expect(n.Delete(t.Context(), b)).To(Succeed())
-	n.instance()
-	s := n.managed("main")
-	n.create(n.ca(), s)
-	n.within(s).Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "WaitingForParent"))
-	b.ResourceVersion, b.UID = "", ""
-	n.create(b)
-	n.within(s).WithTimeout(soon * 2 / 3).Should(credentialsAvailable)
+	i := start(t).instance("bao")
+	i.available()
+	i.create(i.ca(), i.store)
+	i.soon().Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "WaitingForParent"))
+	i.create(i.barbican())
+	i.soon().WithTimeout(soon * 2 / 3).Should(credentialsAvailable)
 }

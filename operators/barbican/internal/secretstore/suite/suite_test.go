@@ -40,11 +40,13 @@ func TestMain(m *testing.M) {
 	kubetest.Main(m, &env, kubetest.Options{CRDs: []string{"../../../config/crd/bases"}})
 }
 
-// operator runs the store controller, with one worker, for a test.
+// operator runs the store controller, with one worker, for the namespace of a test.
 type operator struct {
 	client.Client
-	services kubetest.Services
-	requests kubetest.Recorder
+	t         *testing.T
+	namespace string
+	services  kubetest.Services
+	requests  kubetest.Recorder
 }
 
 type store = v1alpha1.BarbicanSecretStore
@@ -53,13 +55,15 @@ var indexes = secretstore.Indexes{Barbican: "barbican", Instance: "instance", Se
 
 func start(t *testing.T) *operator {
 	t.Helper()
-	o := &operator{}
+	o := &operator{t: t}
 	scheme, err := manager.NewScheme(v1alpha1.AddToScheme, secretstore.AddToScheme)
 	check(t, err)
 	o.Client, err = client.New(env.Config, client.Options{Scheme: scheme})
 	check(t, err)
+	o.namespace = kubetest.NewNamespace(t, o.Client)
 
 	flags := manager.DefaultFlags()
+	flags.Namespace = o.namespace
 	flags.MetricsAddress, flags.ProbeAddress, flags.Webhooks = "0", "0", false
 	config := rest.CopyConfig(env.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return o.requests.Transport(next) })
@@ -126,24 +130,10 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// namespace is one with a Barbican and a key store that is reached under the name of the instance bao.
-type namespace struct {
-	*operator
-	*standin.Server
-	t      *testing.T
-	name   string
-	roleID string
-}
-
-func (o *operator) namespace(t *testing.T) *namespace {
-	t.Helper()
-	server, err := standin.Start(standin.Options{})
-	check(t, err)
-	t.Cleanup(server.Close)
-	n := &namespace{operator: o, Server: server, t: t, name: kubetest.NewNamespace(t, o.Client), roleID: server.Provision("barbican")}
-	o.services.Serve(client.ObjectKey{Namespace: n.name, Name: "bao"}, 8200, server.Address())
-	n.create(&v1alpha1.Barbican{
-		ObjectMeta: n.meta("barbican"),
+// barbican is a Barbican that no controller looks at.
+func (o *operator) barbican() *v1alpha1.Barbican {
+	return &v1alpha1.Barbican{
+		ObjectMeta: o.meta("barbican"),
 		Spec: v1alpha1.BarbicanSpec{
 			OpenStackRelease: "2025.2", KeystoneEndpoint: "https://keystone",
 			Image:       api.ImageSpec{Repository: "barbican", Tag: "2025.2"},
@@ -151,52 +141,68 @@ func (o *operator) namespace(t *testing.T) *namespace {
 			Cache:       api.CacheSpec{Servers: []string{"cache:11211"}, Backend: "dogpile.cache.pymemcache"},
 			ServiceUser: api.ServiceUserSpec{SecretRef: api.SecretRef{Name: "user"}},
 		},
-	})
-	return n
-}
-
-func (n *namespace) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: n.name, Name: name}
-}
-
-func (n *namespace) create(objects ...client.Object) {
-	n.t.Helper()
-	for _, o := range objects {
-		check(n.t, n.Create(n.t.Context(), o))
 	}
 }
 
-// instance is an available OpenBaoCluster with its ServiceAccount.
-func (n *namespace) instance() {
-	n.t.Helper()
-	o := &secretstore.OpenBaoCluster{ObjectMeta: n.meta("bao")}
-	n.create(&corev1.ServiceAccount{ObjectMeta: n.meta("bao-provisioner")}, o)
+// instance is a key store that is reached under the name of an OpenBaoCluster, and a store that uses it.
+type instance struct {
+	*operator
+	*standin.Server
+	name   string
+	roleID string
+	store  *store
+}
+
+func (o *operator) instance(name string) *instance {
+	o.t.Helper()
+	server, err := standin.Start(standin.Options{})
+	check(o.t, err)
+	o.t.Cleanup(server.Close)
+	o.services.Serve(client.ObjectKey{Namespace: o.namespace, Name: name}, 8200, server.Address())
+	return &instance{operator: o, Server: server, name: name, roleID: server.Provision("barbican"), store: &store{
+		ObjectMeta: o.meta(name + "-store"),
+		Spec: v1alpha1.BarbicanSecretStoreSpec{
+			BarbicanRef: v1alpha1.BarbicanRef{Name: "barbican"}, Type: v1alpha1.OpenBaoStore, IsDefault: true,
+			OpenBao: &v1alpha1.OpenBaoSpec{InstanceRef: &v1alpha1.OpenBaoInstanceRef{Name: name}},
+		},
+	}}
+}
+
+func (o *operator) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: o.namespace, Name: name}
+}
+
+func (o *operator) create(objects ...client.Object) {
+	o.t.Helper()
+	for _, object := range objects {
+		check(o.t, o.Create(o.t.Context(), object))
+	}
+}
+
+// available makes the OpenBaoCluster and its ServiceAccount.
+func (i *instance) available() {
+	i.t.Helper()
+	o := &secretstore.OpenBaoCluster{ObjectMeta: i.meta(i.name)}
+	i.create(&corev1.ServiceAccount{ObjectMeta: i.meta(i.name + "-provisioner")}, o)
 	o.Status.Conditions = []metav1.Condition{{
 		Type: "Available", Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Now(),
 	}}
-	check(n.t, n.Status().Update(n.t.Context(), o))
+	check(i.t, i.Status().Update(i.t.Context(), o))
 }
 
-func (n *namespace) ca() *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: n.meta("bao-tls-ca"), Data: map[string][]byte{"ca.crt": n.CA()}}
+func (i *instance) ca() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: i.meta(i.name + "-tls-ca"), Data: map[string][]byte{"ca.crt": i.CA()}}
 }
 
-func (n *namespace) managed(name string) *store {
-	return &store{ObjectMeta: n.meta(name), Spec: v1alpha1.BarbicanSecretStoreSpec{
-		BarbicanRef: v1alpha1.BarbicanRef{Name: "barbican"}, Type: v1alpha1.OpenBaoStore, IsDefault: true,
-		OpenBao: &v1alpha1.OpenBaoSpec{InstanceRef: &v1alpha1.OpenBaoInstanceRef{Name: "bao"}},
-	}}
-}
-
-// within is how the state of the store is awaited.
-func (n *namespace) within(s *store) AsyncAssertion {
-	return NewWithT(n.t).Eventually(kubetest.Live(n.Client, s)).WithContext(n.t.Context()).WithTimeout(soon)
+// soon awaits a state of the store.
+func (i *instance) soon() AsyncAssertion {
+	return NewWithT(i.t).Eventually(kubetest.Live(i.Client, i.store)).WithContext(i.t.Context()).WithTimeout(soon)
 }
 
 // minted is the store's Secret.
-func (n *namespace) minted(s *store) *corev1.Secret {
-	n.t.Helper()
+func (i *instance) minted() *corev1.Secret {
+	i.t.Helper()
 	secret := &corev1.Secret{}
-	check(n.t, n.Get(n.t.Context(), client.ObjectKey{Namespace: n.name, Name: s.Name + "-approle"}, secret))
+	check(i.t, i.Get(i.t.Context(), client.ObjectKey{Namespace: i.namespace, Name: i.store.Name + "-approle"}, secret))
 	return secret
 }
