@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/c5c3/cobaltcore/common/admission"
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/oslo"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
@@ -74,7 +75,7 @@ func Endpoint(name, namespace string, gateway *api.GatewaySpec) string {
 // that Store.Check refuses, and unless there is exactly one default store.
 func Render(in Input) (Files, error) {
 	if violations := Guard(in.Spec); len(violations) > 0 {
-		return Files{}, violations.ToAggregate()
+		return Files{}, admission.Readable(violations).ToAggregate()
 	}
 	conf, err := conf(in)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s Store) Check() error {
 	}
 	violations := GuardOptions(field.NewPath("spec", "extraOptions"), s.Options)
 	if len(violations) > 0 {
-		return fmt.Errorf("secret store %s: %w", s.Name, violations.ToAggregate())
+		return fmt.Errorf("secret store %s: %w", s.Name, admission.Readable(violations).ToAggregate())
 	}
 	return nil
 }
