@@ -57,7 +57,7 @@ func (f *Flags) Bind(set *flag.FlagSet) {
 	set.IntVar(&f.Concurrency, "max-concurrent-reconciles", defaultConcurrency,
 		"How many objects of one kind are worked on at the same time, by each controller.")
 	set.DurationVar(&f.CallTimeout, "call-timeout", 10*time.Second,
-		"How long one answer of a service may take: health probes and key stores.")
+		"How long a key store may take for one answer.")
 	f.Log.BindFlags(set)
 	config.RegisterFlags(set)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -25,6 +27,7 @@ import (
 	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/clusters"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
+	"github.com/c5c3/cobaltcore/common/secrets"
 )
 
 // passTimeout bounds every call of one pass that has no shorter limit of its own, the API server's answers above all.
@@ -53,8 +56,9 @@ type Options struct {
 
 	// Provider of target clusters; nil knows none.
 	Provider multicluster.Provider
-	// HTTP reaches the Services of the management cluster; nil stands for the default transport.
+	// HTTP and Dial reach the Services of the management cluster; nil stands for the default transport and dialer.
 	HTTP http.RoundTripper
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Manager runs an operator.
@@ -62,6 +66,8 @@ type Manager struct {
 	ctrl.Manager
 	// Targets finds the clusters that children live on.
 	Targets target.Resolver
+	// Secrets reads those of the management cluster.
+	Secrets *secrets.Source
 	// Options are those it was made of.
 	Options Options
 
@@ -102,13 +108,24 @@ func New(ctx context.Context, config *rest.Config, o Options) (*Manager, error) 
 		return nil, err
 	}
 	m := &Manager{Manager: local, Options: o, process: process, views: v}
-	m.Targets = clusters.NewResolver(m.cluster(), clusters.Options{Namespace: o.ClustersNamespace, Provider: o.Provider})
+	m.Secrets = secretsOf(local)
+	m.Targets = clusters.NewResolver(m.target(), clusters.Options{
+		Namespace: o.ClustersNamespace, Provider: o.Provider,
+		Secrets: func(c cluster.Cluster) target.SecretReader { return secretsOf(c) },
+	})
 	return m, errors.Join(m.cacheKinds(ctx), m.addChecks())
 }
 
-func (m *Manager) cluster() target.Cluster {
+func secretsOf(c cluster.Cluster) *secrets.Source {
+	return secrets.NewSource(c.GetClient(), c.GetCache(), c.GetAPIReader())
+}
+
+// target is the management cluster.
+func (m *Manager) target() target.Cluster {
 	c, live := m.GetClient(), m.GetAPIReader()
-	return target.Cluster{Client: c, Reader: live, Writer: apply.NewWriter(c, live), HTTP: m.Options.HTTP}
+	return target.Cluster{
+		Client: c, Reader: live, Writer: apply.NewWriter(c, live), Secrets: m.Secrets, HTTP: m.Options.HTTP, Dial: m.Options.Dial,
+	}
 }
 
 func (o *Options) userAgent() string {
