@@ -15,6 +15,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
@@ -45,11 +46,15 @@ type Route struct {
 	Service  string
 	Port     int32
 	Timeout  string // of a request, as the Gateway API writes it; empty leaves it to the gateway
+
+	// Unserved says that the management cluster served no HTTPRoutes when the process started. Otherwise each pass asks,
+	// which costs a request as long as the answer is no.
+	Unserved bool
 }
 
 // EnsureRoute brings the HTTPRoute of owner into place, or removes it, and says whether the gateway accepted it.
 func EnsureRoute(ctx context.Context, c target.Cluster, owner client.Object, r Route) reconcile.Outcome {
-	served, err := ServesRoutes(c.Client.RESTMapper())
+	served, err := r.served(c)
 	switch {
 	case err != nil:
 		return reconcile.Fail(api.ReasonCapabilityProbeFailed, fmt.Errorf("asking whether the cluster serves HTTPRoutes: %w", err))
@@ -60,12 +65,27 @@ func EnsureRoute(ctx context.Context, c target.Cluster, owner client.Object, r R
 	}
 	route := r.desired(owner)
 	if err := c.Writer.Apply(ctx, owner, route); err != nil {
-		return reconcile.Error(err)
+		return notApplied(err)
 	}
 	if refused := r.refusal(route); refused != "" {
 		return reconcile.Poll(RouteRetry, api.ReasonHTTPRouteNotAccepted, refused)
 	}
 	return reconcile.Ready(api.ReasonHTTPRouteAccepted, fmt.Sprintf("Gateway %s accepted the route", r.Gateway.ParentRef.Name))
+}
+
+func (r Route) served(c target.Cluster) (bool, error) {
+	if r.Unserved && !c.Remote() {
+		return false, nil
+	}
+	return ServesRoutes(c.Client.RESTMapper())
+}
+
+// notApplied shows what somebody has to mend, such as a hostname that the API server refuses.
+func notApplied(err error) reconcile.Outcome {
+	if apply.IsRefused(err) {
+		return reconcile.Fail(api.ReasonHTTPRouteNotAccepted, err)
+	}
+	return reconcile.Error(err)
 }
 
 func removeRoute(ctx context.Context, c target.Cluster, owner client.Object, served bool) reconcile.Outcome {
