@@ -217,8 +217,8 @@ func TestLifeOfASecretID(t *testing.T) {
 		t.Errorf("an expired secret ID logs in with %d, want 400", code)
 	}
 	other, otherAccessor := w.MintSecretID("keys")
-	session := ""
-	if _, session = w.login(other); session == "" {
+	_, session := w.login(other)
+	if session == "" {
 		t.Fatal("the other secret ID does not log in")
 	}
 	if code, _, _ := w.call(w.provisioner(), "POST", "auth/approle/role/keys/secret-id-accessor/destroy", `{"secret_id_accessor":"`+otherAccessor+`"}`); code != 204 {
@@ -319,9 +319,10 @@ func TestBlackHoleHoldsCallsUntilAnswered(t *testing.T) {
 	w := start(t)
 	w.BlackHole()
 	ctx, cancel := context.WithCancel(context.Background())
-	request, _ := http.NewRequestWithContext(ctx, "GET", w.URL()+"/v1/sys/health", nil)
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, w.URL()+"/v1/sys/health", nil)
 	cancel()
-	if _, err := w.client.Do(request); err == nil {
+	if response, err := w.client.Do(request); err == nil {
+		_ = response.Body.Close()
 		t.Error("a black hole answered")
 	}
 	w.Answer()

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,14 +163,6 @@ func field(answer *api.Secret, name string) string {
 
 // IsKind tells whether err is an Error of one of the kinds.
 func IsKind(err error, kinds ...Kind) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, kind := range kinds {
-		if e.Kind == kind {
-			return true
-		}
-	}
-	return false
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(kinds, e.Kind)
 }

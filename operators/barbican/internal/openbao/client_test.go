@@ -216,7 +216,7 @@ func TestValidateInANamespace(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasNoSay(t *testing.T) {
+func TestTheEnvironmentHasNoSay(t *testing.T) { //nolint:paralleltest // sets environment variables
 	w := start(t)
 	for name, value := range map[string]string{
 		"BAO_ADDR": "https://127.0.0.1:1", "VAULT_ADDR": "https://127.0.0.1:1", "BAO_NAMESPACE": "other", "VAULT_NAMESPACE": "other",

@@ -51,16 +51,15 @@ func (e *Error) Error() string { return e.Doing + ": " + e.Detail }
 
 // isWordless recognises 404 without an error text: the mount is there, what was asked for is not.
 func isWordless(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind == Missing && e.wordless
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == Missing && e.wordless
 }
 
 const maxDetail = 256
 
 func (s *session) classify(doing string, err error) *Error {
 	e := &Error{Doing: doing}
-	var answer *api.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*api.ResponseError](err); ok {
 		e.Kind, e.Detail, e.wordless = kindOf(answer), s.detail(answer), len(answer.Errors) == 0
 	} else {
 		e.Kind, e.Detail = Unreachable, reachability(err, s.timeout.String())

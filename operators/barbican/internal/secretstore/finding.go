@@ -68,8 +68,7 @@ const lockedOutMessage = "The server denies the AppRole login (403): the role is
 
 // judgeCredentials words what a validation ran into, or what the grant lacks.
 func judgeCredentials(err error, grant openbao.Grant, mount string) finding {
-	var login *openbao.LoginError
-	failedLogin := errors.As(err, &login)
+	_, failedLogin := errors.AsType[*openbao.LoginError](err)
 	switch {
 	case err == nil && len(grant.Missing) > 0:
 		return finding{reason: v1alpha1.ReasonInsufficientCapabilities, message: fmt.Sprintf(

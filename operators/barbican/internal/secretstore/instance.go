@@ -21,17 +21,17 @@ func AddToScheme(scheme *runtime.Scheme) error {
 // OpenBaoCluster is what we read of an OpenBao instance.
 type OpenBaoCluster struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
-	} `json:"status,omitempty"`
+	} `json:"status,omitzero"`
 }
 
 // OpenBaoClusterList is a list of OpenBaoClusters.
 type OpenBaoClusterList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 
 	Items []OpenBaoCluster `json:"items"`
 }

@@ -347,6 +347,7 @@ func TestProactiveRemint(t *testing.T) {
 func TestReplacedSecretIDIsDestroyedAfterTheRollout(t *testing.T) {
 	t.Parallel()
 	begun := func(t *testing.T) (*world, credential) {
+		t.Helper()
 		w := begin(t, managedStore())
 		w.pass()
 		old := w.minted()

@@ -88,10 +88,12 @@ func (s *steps) read(ctx context.Context, p *pass) (labelled bool, err error) {
 		secret = &corev1.Secret{}
 		err = p.Children.Reader.Get(ctx, key, secret)
 	}
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
 		return false, fmt.Errorf("reading secret %s: %w", key, err)
-	}
-	if err != nil || !p.Children.Writer.Controls(p.Object, secret) {
+	case !p.Children.Writer.Controls(p.Object, secret):
 		return false, nil
 	}
 	p.Values.stored = credentialOf(secret)
