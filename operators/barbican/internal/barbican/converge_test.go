@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barbican
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/c5c3/cobaltcore/common/database"
+	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+)
+
+// TestColdConverge gates what a converge with nothing optional may cost.
+func TestColdConverge(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.converge()
+	w.expect("Ready=True/AllReady")
+	want := []string{
+		"patch Barbican", // the finalizer
+		"create Secret",  // the DSN
+		"create Secret",  // the configuration
+		"apply CronJob", "apply Database", "apply User", "apply Grant",
+		"status Barbican",
+		"create Job",
+		"status Barbican",
+		"apply Deployment", "apply Service", "apply PodDisruptionBudget",
+		"status Barbican",
+		"apply CronJob", // no longer suspended
+		"status Barbican",
+	}
+	if diff := cmp.Diff(want, w.taken()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	w.expectEvents("Normal DatabaseSynced")
+}
+
+// TestConvergedPass gates that a pass which changes nothing asks nobody, tells nobody and comes back in a minute.
+func TestConvergedPass(t *testing.T) {
+	t.Parallel()
+	for name, restarted := range map[string]bool{"by the same process": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t, full)
+			w.converge()
+			w.acceptRoute()
+			w.ready()
+			if restarted {
+				w.restart()
+			}
+			for range 3 {
+				result, err := w.reconcile()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if result.RequeueAfter < time.Minute || result.RequeueAfter > 66*time.Second {
+					t.Errorf("comes back after %s", result.RequeueAfter)
+				}
+			}
+			if requests := w.taken(); len(requests) > 0 {
+				t.Errorf("requests: %q", requests)
+			}
+			w.expectEvents()
+		})
+	}
+}
+
+// allocations is what a pass that changes nothing may allocate.
+const allocations = 820
+
+func TestConvergedPassAllocates(t *testing.T) {
+	w := begin(t)
+	w.ready()
+	w.freeze(&v1alpha1.BarbicanList{}, &v1alpha1.BarbicanSecretStoreList{}, &secrets.ClusterSecretStoreList{}, &corev1.SecretList{},
+		&database.MariaDBList{}, &database.DatabaseList{}, &database.UserList{}, &database.GrantList{}, &appsv1.DeploymentList{},
+		&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &batchv1.JobList{}, &batchv1.CronJobList{})
+	pass := func() {
+		if _, err := w.reconcile(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	got := testing.AllocsPerRun(100, pass)
+	t.Logf("%.0f allocations", got)
+	if got > allocations {
+		t.Errorf("a pass allocates %.0f times, want at most %d", got, allocations)
+	}
+	if requests := w.taken(); slices.ContainsFunc(requests, func(r string) bool { return !strings.HasPrefix(r, "read") }) {
+		t.Errorf("requests: %q", requests)
+	}
+}
