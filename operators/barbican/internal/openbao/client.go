@@ -7,7 +7,6 @@
 package openbao
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -62,7 +61,7 @@ func New(o Options) (*Client, error) {
 	config.DisableEnvironment = true
 	config.MaxRetries = 0
 	config.Timeout = 0 // the deadline of each call is set by call
-	config.HttpClient.Transport = transport
+	config.HttpClient.Transport = bounded{transport}
 	client, err := api.NewClient(config)
 	if err != nil {
 		return nil, &Error{Kind: Unreachable, Doing: "connecting", Detail: "the URL cannot be read"}
@@ -88,6 +87,19 @@ func transportFor(o Options) (*http.Transport, error) {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
 	return transport, nil
+}
+
+// maxAnswer is far beyond what a server sends; the library reads errors to their end.
+const maxAnswer = 1 << 20
+
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.next.RoundTrip(request)
+	if response != nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	}
+	return response, err
 }
 
 // Close drops the connections.
@@ -141,12 +153,11 @@ func (s *session) call(ctx context.Context, doing, method, path string, body map
 	if err != nil {
 		return nil, s.classify(doing, err)
 	}
-	var limited bytes.Buffer
-	if _, err := limited.ReadFrom(http.MaxBytesReader(nil, response.Body, 1<<20)); err != nil {
-		return nil, s.classify(doing, err)
-	}
-	answer, err := api.ParseSecret(&limited)
-	if err != nil {
+	answer, err := api.ParseSecret(response.Body)
+	switch {
+	case ctx.Err() != nil:
+		return nil, s.classify(doing, ctx.Err())
+	case err != nil:
 		return nil, &Error{Kind: Unexpected, Doing: doing, Detail: "the answer is not what an OpenBao server sends"}
 	}
 	return answer, nil

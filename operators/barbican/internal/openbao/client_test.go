@@ -4,8 +4,11 @@ package openbao_test
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -231,6 +234,68 @@ func TestTheEnvironmentHasNoSay(t *testing.T) { //nolint:paralleltest // sets en
 	w.options.CA = nil
 	if _, err := w.connect(t).Validate(context.Background(), w.pair, service); !openbao.IsKind(err, openbao.Unreachable) {
 		t.Errorf("an unknown CA was accepted: %v", err)
+	}
+}
+
+func TestMountMayHaveSlashes(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	if grant, err := w.connect(t).Validate(context.Background(), w.pair, "/barbican/"); err != nil || len(grant.Missing) > 0 {
+		t.Errorf("%v, %v", grant, err)
+	}
+}
+
+// A server that is none, or not a friendly one, costs neither memory nor time, and its words are not repeated.
+func TestStrangeAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		timeout time.Duration
+		kind    openbao.Kind
+		text    string
+	}{
+		{name: "a web page", kind: openbao.Unexpected, text: "not what an OpenBao server sends", handler: func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html>private</html>"))
+		}},
+		{name: "an error page", kind: openbao.Unexpected, text: "status 502: not an answer of an OpenBao server", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = w.Write([]byte("private"))
+		}},
+		{name: "no token", kind: openbao.Unexpected, text: "holds no token", handler: func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("{}"))
+		}},
+		{name: "nothing", kind: openbao.Unexpected, text: "holds no token", handler: func(http.ResponseWriter, *http.Request) {}},
+		{name: "an endless error", kind: openbao.Unreachable, text: "too large", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			for chunk := make([]byte, 1<<16); ; {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}},
+		{name: "an endless answer", timeout: 100 * time.Millisecond, kind: openbao.Unreachable, text: "no answer within 100ms", handler: func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte("{"))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewTLSServer(test.handler)
+			t.Cleanup(server.Close)
+			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+			client, err := openbao.New(openbao.Options{URL: server.URL, CA: ca, Timeout: test.timeout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			_, err = client.Validate(context.Background(), openbao.Credentials{RoleID: "r", SecretID: "s"}, service)
+			if !openbao.IsKind(err, test.kind) || !strings.Contains(err.Error(), test.text) || strings.Contains(err.Error(), "private") {
+				t.Errorf("%v, want kind %v with %q", err, test.kind, test.text)
+			}
+		})
 	}
 }
 

@@ -95,13 +95,13 @@ func kindOf(answer *api.ResponseError) Kind {
 // detail is the server's own words on one line, without anything secret or long.
 func (s *session) detail(answer *api.ResponseError) string {
 	text := strings.Join(answer.Errors, "; ")
-	if answer.RawError {
-		text = "not an answer of an OpenBao server"
-	}
 	for _, secret := range s.secrets {
-		if secret != "" {
+		if len(secret) > 3 {
 			text = strings.ReplaceAll(text, secret, "(hidden)")
 		}
+	}
+	if answer.RawError {
+		text = "not an answer of an OpenBao server"
 	}
 	text = normalise(text)
 	if text == "" {

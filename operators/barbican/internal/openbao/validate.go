@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/openbao/openbao/api/v2"
 )
@@ -37,6 +38,7 @@ func (c *Client) Validate(ctx context.Context, credentials Credentials, mount st
 		return Grant{}, &LoginError{err}
 	}
 	defer s.revoke(ctx)
+	mount = strings.Trim(mount, "/")
 	denied, err := s.checkMount(ctx, mount)
 	if err != nil {
 		return Grant{}, err

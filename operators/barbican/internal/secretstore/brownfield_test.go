@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	standin "github.com/c5c3/cobaltcore/common/kubetest/openbao"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
 )
 
@@ -183,8 +184,8 @@ func TestLostMountOfAGivenStore(t *testing.T) {
 	if store.Status.CredentialsHash != "" {
 		t.Error("the store can still be projected")
 	}
-	w.expectEvents("Barbican Warning SecretsMayBeLost", "BarbicanSecretStore Warning InsufficientCapabilities",
-		"BarbicanSecretStore Warning SecretsMayBeLost")
+	w.expectEvents("Barbican Warning "+v1alpha1.EventSecretsMayBeLost, "BarbicanSecretStore Warning InsufficientCapabilities",
+		"BarbicanSecretStore Warning "+v1alpha1.EventSecretsMayBeLost)
 	w.after(retry)
 	w.expectEvents()
 }

@@ -23,6 +23,9 @@ const (
 	provisioner = "provisioner"
 )
 
+// conversationTimeout ends a conversation with a server that answers each call just in time.
+const conversationTimeout = time.Minute
+
 // conversation is one exchange with a server. It holds all it needs, because it
 // runs apart from the pass that starts it.
 type conversation struct {
@@ -63,6 +66,8 @@ func (c conversation) about() string {
 
 // run has the conversation and says for how long its verdict holds.
 func (c conversation) run(ctx context.Context) (verdict, time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, conversationTimeout)
+	defer cancel()
 	v := verdict{}
 	keyStore, err := c.connect(c.server)
 	switch {

@@ -36,7 +36,7 @@ func TestStoreWaitsForItsBarbican(t *testing.T) {
 	if err != nil || result.RequeueAfter != parentRetry {
 		t.Errorf("comes back in %v, %v", result.RequeueAfter, err)
 	}
-	w.expect(w.store(), "CredentialsReady=False/WaitingForParent", "ProvisioningReady", "Ready=False/NotAllReady")
+	w.expect(w.store(), "CredentialsReady=False/"+api.ReasonWaitingForParent, "ProvisioningReady", "Ready=False/NotAllReady")
 	w.expectEvents()
 	if len(w.AllCalls()) != 0 {
 		t.Errorf("calls without a Barbican: %v", w.AllCalls())
@@ -54,7 +54,7 @@ func TestUnknownTargetCluster(t *testing.T) {
 		t.Errorf("comes back in %v, %v", result.RequeueAfter, err)
 	}
 	store := w.store()
-	w.expect(store, "CredentialsReady=False/TargetClusterUnavailable")
+	w.expect(store, "CredentialsReady=False/"+api.ReasonTargetClusterUnavailable)
 	if len(store.Finalizers) != 0 || len(store.Annotations) != 0 || len(w.AllCalls()) != 0 {
 		t.Errorf("something was done: %v %v %v", store.Finalizers, store.Annotations, w.AllCalls())
 	}

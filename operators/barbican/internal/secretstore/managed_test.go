@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	standin "github.com/c5c3/cobaltcore/common/kubetest/openbao"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/metrics"
 )
 
@@ -29,7 +30,7 @@ func TestManagedStoreBecomesReadyInOnePass(t *testing.T) {
 	w := begin(t, managedStore())
 	store := w.pass()
 	w.expect(store, "ProvisioningReady=True/Provisioned", "CredentialsReady=True/CredentialsAvailable",
-		"ConfigProjected=False/WaitingForProjection", "Ready=False/NotAllReady")
+		"ConfigProjected=False/"+v1alpha1.ReasonWaitingForProjection, "Ready=False/NotAllReady")
 	minted := w.minted()
 	if minted.RoleID != w.roleID || minted.ttl != 720*time.Hour || !minted.mintedAt.Equal(now) {
 		t.Errorf("minted %v for %v at %v", minted.RoleID, minted.ttl, minted.mintedAt)
@@ -308,8 +309,8 @@ func TestLostMount(t *testing.T) {
 	if store.Status.CredentialsHash != "" {
 		t.Error("the store can still be projected")
 	}
-	w.expectEvents("Barbican Warning SecretsMayBeLost", "BarbicanSecretStore Warning InstanceNotProvisioned",
-		"BarbicanSecretStore Warning InsufficientCapabilities", "BarbicanSecretStore Warning SecretsMayBeLost")
+	w.expectEvents("Barbican Warning "+v1alpha1.EventSecretsMayBeLost, "BarbicanSecretStore Warning InstanceNotProvisioned",
+		"BarbicanSecretStore Warning InsufficientCapabilities", "BarbicanSecretStore Warning "+v1alpha1.EventSecretsMayBeLost)
 	w.after(retry)
 	w.expectEvents()
 
