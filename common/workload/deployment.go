@@ -66,8 +66,8 @@ func EnsureDeployment(ctx context.Context, c target.Cluster, owner client.Object
 	return desired, c.Writer.Apply(ctx, owner, desired)
 }
 
-// keepSize gives the present size to a field owner of its own, since our next apply drops it. It reads the API server:
-// an autoscaler may have changed the size a moment ago.
+// keepSize gives the present size to a field owner of its own, since our next apply drops it. It reads the API server
+// and writes on top of just that version: an autoscaler may change the size at any moment.
 func keepSize(ctx context.Context, c target.Cluster, cached *appsv1.Deployment) error {
 	var live appsv1.Deployment
 	key := client.ObjectKeyFromObject(cached)
@@ -79,6 +79,7 @@ func keepSize(ctx context.Context, c target.Cluster, cached *appsv1.Deployment) 
 	size.SetNamespace(key.Namespace)
 	size.SetName(key.Name)
 	size.SetUID(cached.UID)
+	size.SetResourceVersion(live.ResourceVersion)
 	replicas := int64(1)
 	if live.Spec.Replicas != nil {
 		replicas = int64(*live.Spec.Replicas)
@@ -91,24 +92,38 @@ func keepSize(ctx context.Context, c target.Cluster, cached *appsv1.Deployment) 
 }
 
 // Rollout says how far a Deployment has come. It is Ready when every pod runs the newest template, is ready and
-// counts as available, and carries on otherwise.
+// counts as available, and carries on otherwise. A nil Deployment is one that EnsureDeployment makes anew.
 func Rollout(d *appsv1.Deployment) reconcile.Outcome {
 	if d == nil {
 		return reconcile.Poll(RolloutRetry, api.ReasonWaitingForDeployment, "The Deployment's selector changed: it is made anew")
 	}
-	if failed := condition(d, appsv1.DeploymentProgressing); failed != nil && failed.Status == corev1.ConditionFalse {
-		return reconcile.Poll(RolloutRetry, api.ReasonWaitingForDeployment, failed.Reason+": "+failed.Message)
+	if why := unfinished(d); why != "" {
+		return reconcile.Poll(RolloutRetry, api.ReasonWaitingForDeployment, why)
 	}
-	available := condition(d, appsv1.DeploymentAvailable)
+	return reconcile.Ready(api.ReasonDeploymentReady, "Every pod runs the newest template and is ready")
+}
+
+// unfinished says why not every pod is as it should be; empty when all are. Conditions of a former generation say nothing.
+func unfinished(d *appsv1.Deployment) string {
 	want, s := int32(1), d.Status
 	if d.Spec.Replicas != nil {
 		want = *d.Spec.Replicas
 	}
-	if s.ObservedGeneration < d.Generation || s.UpdatedReplicas != want || s.ReadyReplicas != want || s.Replicas != want ||
-		available == nil || available.Status != corev1.ConditionTrue {
-		return reconcile.Poll(RolloutRetry, api.ReasonWaitingForDeployment, "Waiting for every pod to run the newest template and to be ready")
+	const waiting = "Waiting for every pod to run the newest template and to be ready; if it stays so, see the events of the pods"
+	if s.ObservedGeneration < d.Generation {
+		return waiting
 	}
-	return reconcile.Ready(api.ReasonDeploymentReady, "Every pod runs the newest template and is ready")
+	progressing, failing, available := condition(d, appsv1.DeploymentProgressing), condition(d, appsv1.DeploymentReplicaFailure), condition(d, appsv1.DeploymentAvailable)
+	switch {
+	case progressing != nil && progressing.Status == corev1.ConditionFalse:
+		return progressing.Reason + ": " + progressing.Message
+	case failing != nil && failing.Status == corev1.ConditionTrue:
+		return "Pods cannot be created (" + failing.Reason + "): see the events of the ReplicaSet, quota is a usual cause"
+	case s.UpdatedReplicas != want || s.ReadyReplicas != want || s.Replicas != want,
+		available == nil || available.Status != corev1.ConditionTrue:
+		return waiting
+	}
+	return ""
 }
 
 func condition(d *appsv1.Deployment, of appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
@@ -150,12 +165,15 @@ func (d Deployment) strategy() appsv1.DeploymentStrategy {
 	if d.Spec.Strategy != nil {
 		return *d.Spec.Strategy
 	}
-	return appsv1.DeploymentStrategy{
-		Type: appsv1.RollingUpdateDeploymentStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromInt32(1)),
-		},
-	}
+	return surge
+}
+
+// surge starts a new pod before an old one stops. It is not to be changed in place.
+var surge = appsv1.DeploymentStrategy{
+	Type: appsv1.RollingUpdateDeploymentStrategyType,
+	RollingUpdate: &appsv1.RollingUpdateDeployment{
+		MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromInt32(1)),
+	},
 }
 
 // topologySpread spreads over zones and hosts unless the spec has its own mind; an empty list is one.

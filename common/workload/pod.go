@@ -5,6 +5,8 @@ package workload
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/cobaltcore/common/api"
 )
 
 // UserID is the user and group that every container runs as.
@@ -16,32 +18,14 @@ const volumeTemp = "tmp"
 type Pod struct {
 	Labels      map[string]string
 	Annotations map[string]string
-	Container   corev1.Container
+	Container   corev1.Container // without resources it gets the defaults of an API
 	Volumes     []corev1.Volume
 }
 
-// Template is the hardened pod template: it passes the restricted Pod Security level, holds no token of the API server,
-// and can write nothing but /tmp. The container's mounts are extended, its security context is replaced.
-func (p Pod) Template() corev1.PodTemplateSpec {
-	container := p.Container
-	container.SecurityContext = restricted()
-	container.VolumeMounts = append(container.VolumeMounts[:len(container.VolumeMounts):len(container.VolumeMounts)],
-		corev1.VolumeMount{Name: volumeTemp, MountPath: "/tmp"})
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations},
-		Spec: corev1.PodSpec{
-			AutomountServiceAccountToken: new(false),
-			EnableServiceLinks:           new(false),
-			SecurityContext:              &corev1.PodSecurityContext{FSGroup: new(UserID)},
-			Containers:                   []corev1.Container{container},
-			Volumes: append(p.Volumes[:len(p.Volumes):len(p.Volumes)],
-				corev1.Volume{Name: volumeTemp, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}),
-		},
-	}
-}
-
-func restricted() *corev1.SecurityContext {
-	return &corev1.SecurityContext{
+// What all templates share. It is not to be changed in place.
+var (
+	unprivileged = &corev1.PodSecurityContext{FSGroup: new(UserID)}
+	restricted   = &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false),
 		RunAsNonRoot:             new(true),
 		RunAsUser:                new(UserID),
@@ -49,6 +33,31 @@ func restricted() *corev1.SecurityContext {
 		ReadOnlyRootFilesystem:   new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	off              = new(false)
+	temp             = corev1.Volume{Name: volumeTemp, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	defaultResources = api.DeploymentSpec{}.EffectiveResources()
+)
+
+// Template is the hardened pod template: it passes the restricted Pod Security level, holds no token of the API server,
+// and can write nothing but /tmp. The container's mounts are extended, its security context is replaced.
+func (p Pod) Template() corev1.PodTemplateSpec {
+	container := p.Container
+	container.SecurityContext = restricted
+	container.VolumeMounts = append(container.VolumeMounts[:len(container.VolumeMounts):len(container.VolumeMounts)],
+		corev1.VolumeMount{Name: volumeTemp, MountPath: "/tmp"})
+	if len(container.Resources.Requests)+len(container.Resources.Limits) == 0 {
+		container.Resources.Requests, container.Resources.Limits = defaultResources.Requests, defaultResources.Limits
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: off,
+			EnableServiceLinks:           off,
+			SecurityContext:              unprivileged,
+			Containers:                   []corev1.Container{container},
+			Volumes:                      append(p.Volumes[:len(p.Volumes):len(p.Volumes)], temp),
+		},
 	}
 }
 

@@ -16,20 +16,29 @@ const logFormat = "%(method) %(uri_path) => generated %(rsize) bytes in %(msecs)
 type UWSGI struct {
 	Bind   string        // address of the HTTP socket, for example ":9311"
 	Module string        // import path of the WSGI application
+	File   string        // of the WSGI application, for services without a Module
+	Flags  []string      // further flags, after the address
+	Tail   []string      // further flags, at the end
 	Knobs  api.UWSGISpec // with its defaults
 }
 
 // Command is the argument vector.
 func (u UWSGI) Command() []string {
 	argv := append(make([]string, 0, 32), "uwsgi", "--http", u.Bind)
+	argv = append(argv, u.Flags...)
 	if u.Knobs.HTTPKeepAlive != nil && *u.Knobs.HTTPKeepAlive {
 		argv = append(argv, "--http-keepalive")
 		argv = appendPositive(argv, "--http-keepalive-timeout", u.Knobs.HTTPKeepAliveTimeout)
 	}
-	argv = append(argv,
-		"--log-master", "--log-format", logFormat, "--module", u.Module, "--master", "--lazy-apps", "--need-app",
-		"--die-on-term", "--skip-atexit-teardown",
+	argv = append(argv, "--log-master", "--log-format", logFormat)
+	if u.Module != "" {
+		argv = append(argv, "--module", u.Module)
+	} else {
+		argv = append(argv, "--wsgi-file", u.File)
+	}
+	argv = append(argv, "--master", "--lazy-apps", "--need-app", "--die-on-term", "--skip-atexit-teardown",
 		"--processes", strconv.Itoa(int(u.Knobs.Processes)), "--threads", strconv.Itoa(int(u.Knobs.Threads)))
+	argv = append(argv, u.Tail...)
 	return appendPositive(argv, "--harakiri", u.Knobs.Harakiri)
 }
 
