@@ -39,7 +39,7 @@ type steps struct {
 	Dependencies
 	Renderer *config.Renderer
 
-	validated validatedRoles
+	validated validatedPairs
 	jobs      job.Runner
 }
 
@@ -98,4 +98,5 @@ func (s *steps) gone(key types.NamespacedName, uid types.UID) {
 	s.Metrics.ForgetBarbican(key)
 	s.Health.Cache.Forget(key)
 	s.Renderer.Evict(uid)
+	s.validated.forget(key)
 }

@@ -100,12 +100,12 @@ func (s *steps) project(ctx context.Context, p *pass, usable []*v1alpha1.Barbica
 			"%d ready stores of type OpenBao are attached, Barbican takes one: delete all but one of %s", openBao, joinNames(usable)))
 	}
 	projected := projection{valid: true}
-	credentials, problem, err := s.credentialsOf(ctx, p, defaults[0])
+	pair, problem, err := s.pairOf(ctx, p, defaults[0])
 	if err == nil && problem == "" {
-		projected.mounts, problem, err = s.mountsOf(ctx, p, defaults[0])
+		projected.mounts, problem, err = s.mountsOf(ctx, p, defaults[0], pair)
 	}
 	if err == nil && problem == "" {
-		projected.stores, problem = configStores(usable, credentials.RoleID)
+		projected.stores, problem = configStores(usable, pair.roleID)
 	}
 	if err != nil {
 		return projection{}, reconcile.Error(err)
@@ -137,37 +137,41 @@ func skipped(parent *v1alpha1.Barbican, problem string) reconcile.Outcome {
 	return o.Announce(corev1.EventTypeWarning, v1alpha1.EventBarbicanSecretStoreSkipped, problem)
 }
 
-// credentialsOf returns the pair that the store has validated. A rotated one is not used before that; the pair of before
-// is taken from memory until then.
-func (s *steps) credentialsOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (openbao.Credentials, string, error) {
+// pairOf returns the pair that the store validated last. A rotated one is not used before that: until then the pair of
+// before is taken from memory, whichever of Secret and status is seen first.
+func (s *steps) pairOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (_ validatedPair, problem string, _ error) {
 	name := store.CredentialsSecretName()
 	secret, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: store.Namespace, Name: name})
 	if apierrors.IsNotFound(err) {
-		return openbao.Credentials{}, fmt.Sprintf("Store %s: its credentials Secret %s does not exist", store.Name, name), nil
+		return validatedPair{}, fmt.Sprintf("Store %s: its credentials Secret %s does not exist", store.Name, name), nil
 	}
 	if err != nil {
-		return openbao.Credentials{}, "", fmt.Errorf("reading the credentials of store %s: %w", store.Name, err)
+		return validatedPair{}, "", fmt.Errorf("reading the credentials of store %s: %w", store.Name, err)
 	}
-	pair := openbao.Credentials{
-		RoleID: string(secret.Data[v1alpha1.RoleIDKey]), SecretID: string(secret.Data[v1alpha1.SecretIDKey]),
-	}
-	if pair.RoleID == "" || pair.SecretID == "" {
-		return openbao.Credentials{}, fmt.Sprintf("Store %s: Secret %s lacks %s or %s",
+	if secrets.MissingKey(secret, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey) != "" {
+		return validatedPair{}, fmt.Sprintf("Store %s: Secret %s lacks %s or %s",
 			store.Name, name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey), nil
 	}
-	if pair.Hash() == store.Status.CredentialsHash {
-		s.validated.keep(store.UID, pair.RoleID, store.Status.CredentialsHash)
+	found := openbao.Credentials{
+		RoleID: string(secret.Data[v1alpha1.RoleIDKey]), SecretID: string(secret.Data[v1alpha1.SecretIDKey]),
+	}
+	hash, barbican := found.Hash(), client.ObjectKeyFromObject(p.Object)
+	if hash == store.Status.CredentialsHash {
+		pair := validatedPair{store: store.UID, roleID: found.RoleID, hash: hash}
+		s.validated.keep(barbican, pair)
 		return pair, "", nil
 	}
-	if roleID, ok := s.validated.roleID(store.UID, store.Status.CredentialsHash); ok {
-		return openbao.Credentials{RoleID: roleID}, "", nil
+	if last, ok := s.validated.lastOf(barbican, store.UID); ok && (last.hash == store.Status.CredentialsHash || last.hash == hash) {
+		return last, "", nil
 	}
-	return openbao.Credentials{}, fmt.Sprintf("Store %s: the credentials in Secret %s are not validated yet", store.Name, name), nil
+	return validatedPair{}, fmt.Sprintf("Store %s: the credentials in Secret %s are not validated yet", store.Name, name), nil
 }
 
-func (s *steps) mountsOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (storeMounts, string, error) {
+func (s *steps) mountsOf(
+	ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore, pair validatedPair,
+) (_ storeMounts, problem string, _ error) {
 	mounts := storeMounts{
-		credentialsSecret: store.CredentialsSecretName(), credentialsHash: store.Status.CredentialsHash, caSecret: store.CASecretName(),
+		credentialsSecret: store.CredentialsSecretName(), credentialsHash: pair.hash, caSecret: store.CASecretName(),
 	}
 	if mounts.caSecret == "" {
 		return mounts, "", nil

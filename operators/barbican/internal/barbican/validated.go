@@ -8,26 +8,37 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// validatedRoles remembers, by store UID, the role ID of the pair that the store validated last. The zero value is ready.
-type validatedRoles struct {
+// validatedPairs remembers, by Barbican, what its default store validated last. The zero value is ready.
+type validatedPairs struct {
 	mu    sync.Mutex
-	roles map[types.UID]validatedRole
+	pairs map[types.NamespacedName]validatedPair
 }
 
-type validatedRole struct{ roleID, hash string }
+// validatedPair is what is known of a pair of AppRole credentials; its secret ID is not kept.
+type validatedPair struct {
+	store        types.UID
+	roleID, hash string
+}
 
-func (v *validatedRoles) keep(store types.UID, roleID, hash string) {
+func (v *validatedPairs) keep(barbican types.NamespacedName, pair validatedPair) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.roles == nil {
-		v.roles = map[types.UID]validatedRole{}
+	if v.pairs == nil {
+		v.pairs = map[types.NamespacedName]validatedPair{}
 	}
-	v.roles[store] = validatedRole{roleID, hash}
+	v.pairs[barbican] = pair
 }
 
-func (v *validatedRoles) roleID(store types.UID, hash string) (string, bool) {
+// lastOf returns the pair that a store of the Barbican validated last, if it is its default store.
+func (v *validatedPairs) lastOf(barbican types.NamespacedName, store types.UID) (validatedPair, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	known, ok := v.roles[store]
-	return known.roleID, ok && known.hash == hash
+	known, ok := v.pairs[barbican]
+	return known, ok && known.store == store
+}
+
+func (v *validatedPairs) forget(barbican types.NamespacedName) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.pairs, barbican)
 }

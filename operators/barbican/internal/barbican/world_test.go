@@ -84,10 +84,9 @@ func beginWith(t *testing.T, objects ...client.Object) *world {
 	if w.metrics, err = metrics.New(w.registry); err != nil {
 		t.Fatal(err)
 	}
-	scheme := newScheme(t)
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
+	builder := fake.NewClientBuilder().WithScheme(known()).WithObjects(objects...).WithReturnManagedFields().
 		WithTypeConverters(managedfields.NewDeducedTypeConverter()).
-		WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
+		WithRESTMapper(served()).
 		WithStatusSubresource(&v1alpha1.Barbican{}, &v1alpha1.BarbicanSecretStore{})
 	if err := AddIndexes(t.Context(), indexer{builder}); err != nil {
 		t.Fatal(err)
@@ -97,18 +96,20 @@ func beginWith(t *testing.T, objects ...client.Object) *world {
 	return w
 }
 
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
+// known are the kinds of the world; to build them takes longer than a test.
+var known = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, v1alpha1.AddToScheme, secrets.AddToScheme, database.AddToScheme, network.AddToScheme,
 	} {
 		if err := add(s); err != nil {
-			t.Fatal(err)
+			panic(err)
 		}
 	}
 	return s
-}
+})
+
+var served = sync.OnceValue(func() meta.RESTMapper { return testrestmapper.TestOnlyStaticRESTMapper(known()) })
 
 // indexer registers indexes with a fake client.
 type indexer struct{ *fake.ClientBuilder }
@@ -147,6 +148,20 @@ type secretReader struct{ client.Reader }
 func (r secretReader) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	return s, r.Reader.Get(ctx, key, s)
+}
+
+// failingReader cannot read one Secret.
+type failingReader struct {
+	target.SecretReader
+	name string
+	err  error
+}
+
+func (r failingReader) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	if key.Name == r.name {
+		return nil, r.err
+	}
+	return r.SecretReader.Get(ctx, key)
 }
 
 type transport struct{ *world }
