@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -20,40 +22,48 @@ type options struct {
 	root    string        // of the repository
 	check   bool          // exit once Ready
 	timeout time.Duration // how long that may take
+	logs    string        // folder of the operator's log; empty: that for temporary files
 }
 
 func main() {
-	o := options{}
-	flag.StringVar(&o.root, "root", "", "The repository; by default the folder of go.work, here or above.")
-	flag.BoolVar(&o.check, "check", os.Getenv("CHECK") != "", "End once the Barbican is Ready, or tell why it is not. Default: CHECK is set.")
-	flag.DurationVar(&o.timeout, "timeout", timeoutFromEnvironment(), "How long --check waits. Default: TIMEOUT, or 3m.")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
+	o, err := parse(os.Args[1:], os.Getenv)
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = run(ctx, o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func timeoutFromEnvironment() time.Duration {
-	if d, err := time.ParseDuration(os.Getenv("TIMEOUT")); err == nil {
-		return d
+// parse reads the flags, whose defaults make can set by the environment.
+func parse(arguments []string, getenv func(string) string) (o options, err error) {
+	flags := flag.NewFlagSet("demo", flag.ExitOnError)
+	flags.StringVar(&o.root, "root", "", "The repository. Default: the folder of go.work, here or above.")
+	check := flags.String("check", cmp.Or(getenv("CHECK"), "false"), "End once the Barbican is Ready, or tell why it is not. Default: $CHECK.")
+	timeout := flags.String("timeout", cmp.Or(getenv("TIMEOUT"), "3m"), "How long check waits. Default: $TIMEOUT, or 3m.")
+	if err := flags.Parse(arguments); err != nil {
+		return o, err
 	}
-	return 3 * time.Minute
+	if o.check, err = strconv.ParseBool(*check); err != nil {
+		return o, fmt.Errorf("check %q is neither 1 nor 0", *check)
+	}
+	if o.timeout, err = time.ParseDuration(*timeout); err != nil {
+		return o, fmt.Errorf("timeout %q is no duration such as 90s", *timeout)
+	}
+	if o.root == "" {
+		o.root, err = repository()
+	}
+	return o, err
 }
 
 func run(interrupted context.Context, o options) (err error) {
-	if o.root == "" {
-		if o.root, err = repository(); err != nil {
-			return err
-		}
-	}
 	ctx, cancel := context.WithCancelCause(interrupted)
 	defer cancel(nil)
 	say("Starting etcd, kube-apiserver and kube-controller-manager on loopback ...")
-	w, err := startWorld(ctx, filepath.Join(o.root, "operators/barbican/config"))
+	w, err := startWorld(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -62,9 +72,9 @@ func run(interrupted context.Context, o options) (err error) {
 		if interrupted.Err() != nil {
 			err = nil // whatever it broke was asked for
 		}
-		err = errors.Join(err, w.stop())
+		err = errors.Join(err, w.stop(err == nil))
 	}()
-	say("Starting the operator with its webhooks; its log is %s", w.logPath)
+	say("Starting the operator with its webhooks; its log is %s", w.log.Name())
 	ended, err := w.startOperator(ctx, cancel)
 	if ended != nil {
 		defer func() {

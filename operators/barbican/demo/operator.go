@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -22,14 +22,10 @@ import (
 // startOperator runs the same operator as the binary does, in this process, and waits until it is ready. The channel is closed when
 // it has ended; if that is by itself, fail is told why.
 func (w *world) startOperator(ctx context.Context, fail context.CancelCauseFunc) (ended <-chan struct{}, err error) {
-	log, err := os.Create(w.logPath)
-	if err != nil {
-		return nil, err
-	}
-	logger := zap.New(zap.WriteTo(log), zap.UseDevMode(true))
+	logger := zap.New(zap.WriteTo(w.log), zap.UseDevMode(true))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger.WithName("kubernetes"))
-	probes, err := freeAddress()
+	probes, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +35,10 @@ func (w *world) startOperator(ctx context.Context, fail context.CancelCauseFunc)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer log.Close()
-		err := operator.Run(ctx, w.env.Config, operator.Options{Flags: flags, HTTP: w.services.Transport(), Dial: w.services.Dial})
+		err := operator.Run(ctx, w.env.Config, operator.Options{
+			Flags: flags, Registry: prometheus.NewRegistry(), OneOfMany: true,
+			HTTP: w.services.Transport(), Dial: w.services.Dial,
+		})
 		if ctx.Err() == nil {
 			fail(fmt.Errorf("the operator ended: %w", err))
 		}
@@ -48,8 +46,8 @@ func (w *world) startOperator(ctx context.Context, fail context.CancelCauseFunc)
 	return done, untilReady(ctx, "http://"+probes+"/readyz")
 }
 
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -44,10 +44,11 @@ type world struct {
 	services kubetest.Services
 	bao      *openbao.Server
 	pods     *httptest.Server
-	logPath  string
+	log      *os.File // of the operator
 }
 
-func startWorld(ctx context.Context, config string) (w *world, err error) {
+func startWorld(ctx context.Context, o options) (w *world, err error) {
+	config := filepath.Join(o.root, "operators/barbican/config")
 	env, err := kubetest.Start(kubetest.Options{
 		CRDs:        []string{filepath.Join(config, "crd/bases")},
 		Webhooks:    []string{filepath.Join(config, "webhook")},
@@ -56,12 +57,15 @@ func startWorld(ctx context.Context, config string) (w *world, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &world{env: env, logPath: filepath.Join(filepath.Dir(env.KubeConfig), "operator.log")}
+	w = &world{env: env}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.stop())
+			err = errors.Join(err, w.stop(true))
 		}
 	}()
+	if w.log, err = os.CreateTemp(o.logs, "barbican-operator-*.log"); err != nil {
+		return w, err
+	}
 	scheme, err := operator.Scheme()
 	if err != nil {
 		return w, err
@@ -123,14 +127,22 @@ func (w *world) apply(ctx context.Context, path string) error {
 	}
 }
 
-func (w *world) stop() error {
+// stop ends all. What the operator said is kept for those who want to know why the demo failed.
+func (w *world) stop(forgetLog bool) error {
 	if w.pods != nil {
 		w.pods.Close()
 	}
 	if w.bao != nil {
 		w.bao.Close()
 	}
-	return w.env.Stop()
+	var errs []error
+	if w.log != nil {
+		errs = append(errs, w.log.Close())
+		if forgetLog {
+			errs = append(errs, os.Remove(w.log.Name())) //nolint:gosec // the file is the one that startWorld made
+		}
+	}
+	return errors.Join(append(errs, w.env.Stop())...)
 }
 
 // explain prints how to look around.
