@@ -35,6 +35,21 @@ func TestDSN(t *testing.T) {
 	}
 }
 
+func TestTLSQuery(t *testing.T) {
+	t.Parallel()
+	const files = "mysql+pymysql://u:p@h:1/d?charset=utf8&ssl_ca=/t/ca&"
+	for verify, want := range map[Verification]string{
+		VerifyDefault: files + "ssl_cert=/t/crt&ssl_key=/t/key",
+		VerifyCA:      files + "ssl_cert=/t/crt&ssl_check_hostname=false&ssl_key=/t/key",
+		VerifyFull:    files + "ssl_cert=/t/crt&ssl_check_hostname=true&ssl_key=/t/key",
+	} {
+		dsn := DSN{User: "u", Password: "p", Host: "h", Port: "1", Database: "d", Query: TLSQuery("/t/ca", "/t/crt", "/t/key", verify)}
+		if got := dsn.String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func FuzzDSN(f *testing.F) {
 	f.Add("barbican", "secret", "/etc/barbican-db-tls/ca.crt")
 	f.Add("a@b:c", "$pa$$w%40rd/?#&= +", "x y&z=1")
