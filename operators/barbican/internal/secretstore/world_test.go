@@ -41,7 +41,7 @@ var key = types.NamespacedName{Namespace: "keys", Name: "main"}
 // which share a clock.
 type world struct {
 	*standin.Server
-	t          *testing.T
+	t          testing.TB
 	client     client.Client
 	clock      *clocktesting.FakePassiveClock
 	controller *Controller
@@ -114,7 +114,7 @@ func (unobserved) Step(string, string) func(time.Duration, error) {
 	return func(time.Duration, error) {}
 }
 
-func scheme(t *testing.T) *runtime.Scheme {
+func scheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, AddToScheme} {
@@ -127,7 +127,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 
 // begin starts a world with a Barbican, an available instance and nothing else
 // but the objects given.
-func begin(t *testing.T, objects ...client.Object) *world {
+func begin(t testing.TB, objects ...client.Object) *world {
 	t.Helper()
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(now)}
 	server, err := standin.Start(standin.Options{Clock: w.clock.Now})
