@@ -35,7 +35,7 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 	converged := b.Status.InstalledRelease == b.Spec.OpenStackRelease
 	cron := cleanUpJob(b, settings, settings.Suspend || !converged, p.Values.mounts.configSecret)
 	if err := p.Children.Writer.Apply(ctx, b, cron); err != nil {
-		return reconcile.Error(err)
+		return blame(v1alpha1.ReasonDBCleanBlocked, err)
 	}
 	last, err := job.LastRun(ctx, p.Children, cron, instance(b).Labels())
 	if err != nil {

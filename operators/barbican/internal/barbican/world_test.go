@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -214,13 +215,7 @@ func (w *world) writes() interceptor.Funcs {
 			o.SetCreationTimestamp(metav1.Now())
 			return c.Create(ctx, o, opts...)
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			applied := o.(interface{ GetKind() string }).GetKind()
-			if err := w.request("apply", &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: applied}}); err != nil {
-				return err
-			}
-			return c.Apply(ctx, o, opts...)
-		},
+		Apply: w.apply,
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			if err := w.request("update", o); err != nil {
 				return err
@@ -248,6 +243,33 @@ func (w *world) writes() interceptor.Funcs {
 	}
 }
 
+// apply counts the generations of Deployments, which a fake client does not.
+func (w *world) apply(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	applied := o.(client.Object)
+	kind := applied.GetObjectKind().GroupVersionKind().Kind
+	if err := w.request("apply", &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}}); err != nil {
+		return err
+	}
+	var before, after appsv1.Deployment
+	existed := c.Get(ctx, client.ObjectKeyFromObject(applied), &before) == nil
+	if err := c.Apply(ctx, o, opts...); err != nil || kind != "Deployment" {
+		return err
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(applied), &after); err != nil {
+		return err
+	}
+	if existed && equality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		return nil
+	}
+	after.Generation = before.Generation + 1
+	if err := c.Update(ctx, &after); err != nil {
+		return err
+	}
+	applied.SetGeneration(after.Generation)
+	applied.SetResourceVersion(after.ResourceVersion)
+	return nil
+}
+
 // reads notes what is read past the caches.
 func (w *world) reads() interceptor.Funcs {
 	return interceptor.Funcs{
@@ -273,6 +295,13 @@ func (w *world) taken() []string {
 	requests := w.requests
 	w.requests = nil
 	return requests
+}
+
+// writesTaken are the writes since it was asked last, those of the status left out.
+func (w *world) writesTaken() []string {
+	return slices.DeleteFunc(w.taken(), func(r string) bool {
+		return strings.HasPrefix(r, "read") || strings.HasPrefix(r, "list") || r == "status Barbican"
+	})
 }
 
 type recorder struct {
