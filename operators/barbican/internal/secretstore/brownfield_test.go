@@ -174,6 +174,26 @@ func TestRotationAndOutageOfAGivenStore(t *testing.T) {
 	}
 }
 
+// Credentials that were validated for one server say nothing about another.
+func TestEditedStoreIsNotProjectedBeforeItIsValidated(t *testing.T) {
+	t.Parallel()
+	w := beginGiven(t)
+	store := w.pass()
+	store.Spec.OpenBao.Server.URL = "https://elsewhere.example.org"
+	store.Generation++
+	w.update(store)
+	w.Seal()
+	store = w.pass()
+	w.expect(store, "CredentialsReady=False/OpenBaoUnreachable")
+	if store.Status.CredentialsHash != "" {
+		t.Error("the Barbican would be configured with a server that nobody validated")
+	}
+	w.Unseal()
+	if store = w.after(retry); store.Status.CredentialsHash == "" {
+		t.Error("the other server is not validated")
+	}
+}
+
 func TestLostMountOfAGivenStore(t *testing.T) {
 	t.Parallel()
 	w := beginGiven(t)

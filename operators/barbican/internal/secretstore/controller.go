@@ -14,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -136,6 +137,7 @@ func (s *steps) parent(ctx context.Context, store *v1alpha1.BarbicanSecretStore)
 // place is the cluster of the store's Barbican. It is noted on the store before
 // anything is written there, so that the clean-up finds it without the Barbican.
 func (s *steps) place(ctx context.Context, store *v1alpha1.BarbicanSecretStore) (string, reconcile.Outcome) {
+	distrust(store)
 	terminating, noted := !store.DeletionTimestamp.IsZero(), store.Annotations[v1alpha1.AnnotationChildrenCluster]
 	parent, err := s.parent(ctx, store)
 	switch {
@@ -160,6 +162,16 @@ func (s *steps) place(ctx context.Context, store *v1alpha1.BarbicanSecretStore) 
 		return "", reconcile.Error(fmt.Errorf("noting the target cluster: %w", err))
 	}
 	return cluster, reconcile.Outcome{}
+}
+
+// distrust takes back what was validated before the spec changed: it may have
+// been another server, and an outage of this one is no reason to configure the
+// Barbican with it. A pass that validates it again leaves no trace of this.
+func distrust(store *v1alpha1.BarbicanSecretStore) {
+	c := meta.FindStatusCondition(store.Status.Conditions, api.ConditionCredentialsReady)
+	if c != nil && c.ObservedGeneration != store.Generation {
+		store.Status.CredentialsHash = ""
+	}
 }
 
 func mergeAnnotation(annotations map[string]string, key, value string) map[string]string {
