@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,70 +77,65 @@ func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if !object.GetDeletionTimestamp().IsZero() {
 		return c.release(ctx, stored, object)
 	}
-	children, gate := c.resolve(ctx, object)
+	children, gate, _ := c.resolve(ctx, object)
 	if !gate.Done() {
 		return c.finish(ctx, stored, object, c.gateLedger(gate))
 	}
-	if changed, err := c.hold(ctx, object, children); err != nil {
-		return ctrl.Result{}, err
-	} else if changed {
+	if err := c.hold(ctx, object, children); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if object.GetResourceVersion() != stored.GetResourceVersion() { // Place or hold has written it
 		stored = object.DeepCopyObject().(T)
 	}
 	pass := &Pass[T, V]{Object: object, Children: children}
 	return c.finish(ctx, stored, object, c.Pipeline.run(ctx, pass))
 }
 
-// resolve finds the cluster of the object's children.
-func (c *Controller[T, V]) resolve(ctx context.Context, object T) (target.Cluster, Outcome) {
-	name, gate := "", Outcome{}
+// resolve finds the cluster of the object's children, or names what is missing: the cluster, or what the object waits
+// for to know its cluster.
+func (c *Controller[T, V]) resolve(ctx context.Context, object T) (children target.Cluster, gate Outcome, missing string) {
+	name := ""
 	if c.Place != nil {
 		name, gate = c.Place(ctx, object)
 	}
 	if !gate.Done() {
-		return target.Cluster{}, gate
+		return target.Cluster{}, gate, client.ObjectKeyFromObject(object).String()
 	}
 	children, err := c.Targets.Resolve(ctx, name)
 	if err != nil {
-		return target.Cluster{}, Wait(TargetRetry, api.ReasonTargetClusterUnavailable, StableText(err))
+		return target.Cluster{}, Wait(TargetRetry, api.ReasonTargetClusterUnavailable, StableText(err)), name
 	}
 	c.patience.Found(name)
-	return children, Outcome{}
+	return children, Outcome{}, ""
 }
 
 // gateLedger holds one outcome for the gate condition and leaves the other conditions as they are.
 func (c *Controller[T, V]) gateLedger(gate Outcome) *ledger {
-	l := newLedger(c.Pipeline.conditions, make([]int, len(c.Pipeline.conditions)))
-	for i, name := range c.Pipeline.conditions {
-		if name == c.Gate {
-			l.book(i, gate)
-		}
+	conditions := c.Pipeline.conditions
+	i := slices.Index(conditions, c.Gate)
+	if i < 0 {
+		i, conditions = len(conditions), append(slices.Clip(conditions), c.Gate)
 	}
+	l := newLedger(conditions, nil)
+	l.book(i, gate)
 	return l
 }
 
 // hold adds the finalizers that are missing, all in one patch.
-func (c *Controller[T, V]) hold(ctx context.Context, object T, children target.Cluster) (changed bool, err error) {
-	var wanted []string
-	if c.Finalizer != "" {
-		wanted = append(wanted, c.Finalizer)
+func (c *Controller[T, V]) hold(ctx context.Context, object T, children target.Cluster) error {
+	var missing []string
+	if c.Finalizer != "" && !controllerutil.ContainsFinalizer(object, c.Finalizer) {
+		missing = append(missing, c.Finalizer)
 	}
-	if children.Remote() {
-		wanted = append(wanted, api.FinalizerRemoteChildren)
+	if children.Remote() && !controllerutil.ContainsFinalizer(object, api.FinalizerRemoteChildren) {
+		missing = append(missing, api.FinalizerRemoteChildren)
 	}
-	before := object
-	for _, f := range wanted {
-		if controllerutil.ContainsFinalizer(object, f) {
-			continue
-		}
-		if !changed {
-			before, changed = object.DeepCopyObject().(T), true
-		}
-		controllerutil.AddFinalizer(object, f)
+	if len(missing) == 0 {
+		return nil
 	}
-	if !changed {
-		return false, nil
-	}
-	return true, c.patchFinalizers(ctx, before, object)
+	before := object.DeepCopyObject().(T)
+	object.SetFinalizers(append(object.GetFinalizers(), missing...))
+	return c.patchFinalizers(ctx, before, object)
 }
 
 // patchFinalizers fails on a conflict, to keep a finalizer that somebody adds at the same time.
@@ -155,21 +151,35 @@ func (c *Controller[T, V]) patchFinalizers(ctx context.Context, before, object T
 // finish writes the conditions that the ledger holds, and what steps set in the status, once if anything changed.
 func (c *Controller[T, V]) finish(ctx context.Context, stored, object T, l *ledger) (ctrl.Result, error) {
 	events := l.write(object)
-	var written error
-	if !equality.Semantic.DeepEqual(stored, object) {
-		if written = client.IgnoreNotFound(c.Client.Status().Patch(ctx, object, client.MergeFrom(stored))); written == nil {
-			c.written.keep(object)
-		}
+	err := c.writeStatus(ctx, stored, object)
+	l.persisted(err)
+	if err == nil {
+		c.raise(object, events)
 	}
-	l.persisted(written)
-	if written != nil {
-		return ctrl.Result{}, errors.Join(l.err(), fmt.Errorf("writing the status: %w", written))
-	}
-	c.raise(object, events)
-	if err := l.err(); err != nil {
+	// An object that has gone meanwhile takes its status with it.
+	if err = errors.Join(l.err(), client.IgnoreNotFound(err)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: l.after}, nil
+}
+
+func (c *Controller[T, V]) writeStatus(ctx context.Context, stored, object T) error {
+	if equality.Semantic.DeepEqual(stored, object) {
+		return nil
+	}
+	patch, err := client.MergeFrom(stored).Data(object)
+	if err != nil {
+		return fmt.Errorf("comparing the status: %w", err)
+	}
+	// The answer is decoded into an empty object: one with content would keep the fields that somebody has just removed.
+	written := c.New()
+	written.SetNamespace(object.GetNamespace())
+	written.SetName(object.GetName())
+	if err := c.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	c.written.keep(written)
+	return nil
 }
 
 // release finishes a deletion: named clean-up, sweep of another cluster, finalizers.
@@ -178,9 +188,9 @@ func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.
 		c.gone(ctx, client.ObjectKeyFromObject(object), object.GetUID())
 		return ctrl.Result{}, nil
 	}
-	children, gate := c.resolve(ctx, object)
+	children, gate, missing := c.resolve(ctx, object)
 	if !gate.Done() {
-		return c.releaseLost(ctx, stored, object, gate)
+		return c.releaseLost(ctx, stored, object, gate, missing)
 	}
 	outcome := c.cleanUp(ctx, object, children)
 	if outcome.Done() {
@@ -211,10 +221,10 @@ func (c *Controller[T, V]) cleanUp(ctx context.Context, object T, children targe
 	return outcome
 }
 
-// releaseLost waits for a cluster that does not resolve and gives its children up in the end, with an event.
-func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, gate Outcome) (ctrl.Result, error) {
-	name, _ := c.Place(ctx, object)
-	if !c.patience.Lost(name, object.GetDeletionTimestamp().Time) {
+// releaseLost waits for a cluster that does not resolve and gives its children up in the end, with an event. An error is
+// no sign of a lost cluster.
+func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, gate Outcome, missing string) (ctrl.Result, error) {
+	if gate.err != nil || !c.patience.Lost(missing, object.GetDeletionTimestamp().Time) {
 		return c.finish(ctx, stored, object, c.gateLedger(gate))
 	}
 	if err := c.letGo(ctx, object); err != nil {
@@ -241,6 +251,7 @@ func (c *Controller[T, V]) letGo(ctx context.Context, object T) error {
 // gone forgets an object that is released or no longer there.
 func (c *Controller[T, V]) gone(ctx context.Context, key types.NamespacedName, uid types.UID) {
 	c.written.forget(key)
+	c.patience.Found(key.String())
 	if local, err := c.Targets.Resolve(ctx, ""); err == nil {
 		local.Writer.Forget(key)
 	}

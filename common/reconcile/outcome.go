@@ -4,6 +4,7 @@ package reconcile
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -149,8 +150,7 @@ func (e *extra) clone() *extra {
 	if e == nil {
 		return &extra{}
 	}
-	c := *e
-	return &c
+	return &extra{events: slices.Clip(e.events), advice: slices.Clip(e.advice), persisted: slices.Clip(e.persisted)}
 }
 
 // sooner is the shorter of two delays, of which zero is none.

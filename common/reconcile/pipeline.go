@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/c5c3/cobaltcore/common/api"
 )
 
 // Pipeline is a checked table of steps.
@@ -25,15 +27,18 @@ type row[T Object, V any] struct {
 	observe   func(time.Duration, error)
 }
 
-// NewPipeline checks the table: names are there and distinct, every step has a condition and something to run, and no
-// two members of a group report the same condition.
+// NewPipeline checks the table: names are there and distinct, every step has a condition other than Ready and something
+// to run, and no two members of a group report the same condition.
 func NewPipeline[T Object, V any](o Observer, steps ...Step[T, V]) (*Pipeline[T, V], error) {
 	p := &Pipeline[T, V]{}
 	names := map[string]bool{}
 	for _, step := range steps {
 		members := step.members
-		if members == nil {
+		switch {
+		case members == nil:
 			members = []Step[T, V]{step}
+		case len(members) == 0:
+			return nil, errors.New("a group is empty")
 		}
 		group := make([]row[T, V], 0, len(members))
 		for _, m := range members {
@@ -57,6 +62,8 @@ func checkStep[T Object, V any](s Step[T, V], names map[string]bool, group []row
 		return errors.New("a group stands inside a group")
 	case s.Name == "" || s.Condition == "" || s.Run == nil:
 		return fmt.Errorf("step %q lacks a name, a condition or something to run", s.Name)
+	case s.Condition == api.ConditionReady:
+		return fmt.Errorf("step %q reports %s, but Ready is made of the others", s.Name, s.Condition)
 	case names[s.Name]:
 		return fmt.Errorf("two steps are named %q", s.Name)
 	case slices.ContainsFunc(group, func(r row[T, V]) bool { return r.step.Condition == s.Condition }):

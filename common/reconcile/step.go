@@ -39,7 +39,7 @@ type Step[T Object, V any] struct {
 // Parallel is a row whose members run at the same time, to the end, each on its own copy of the object. A member's
 // status fields and values are lost; its outcome counts.
 func Parallel[T Object, V any](members ...Step[T, V]) Step[T, V] {
-	return Step[T, V]{members: members}
+	return Step[T, V]{members: append([]Step[T, V]{}, members...)}
 }
 
 // Observer measures steps.

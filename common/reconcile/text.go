@@ -16,21 +16,22 @@ var unstable = []struct {
 	pattern     *regexp.Regexp
 	replacement string
 }{
-	{regexp.MustCompile(`(read|write) (tcp|udp) \S+->`), "$1 $2 "},
+	{regexp.MustCompile(`(read|write|dial) (tcp|udp) \S+->`), "$1 $2 "},
 	{regexp.MustCompile(`0x[0-9a-f]{6,}`), "0x…"},
-	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:?\d{2})?`), "<time>"},
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?( ?(Z|[+-]\d{2}:?\d{2}))?`), "<time>"},
 	{regexp.MustCompile(`lookup (\S+) on \S+:`), "lookup $1:"},
-	{regexp.MustCompile(`(retry in|retry after|after) \d+(\.\d+)?(ms|s|m)\b`), "$1 a while"},
+	{regexp.MustCompile(`(retry in|after) (\d+(\.\d+)?(h|m|s|ms|µs|ns))+\b`), "$1 a while"},
 	{regexp.MustCompile(`[Rr]equest[ -]?[Ii][Dd]:? "?[0-9a-zA-Z-]{8,}"?`), "request"},
+	{regexp.MustCompile(`(stream ID |LastStreamID=)\d+`), "${1}…"},
 }
 
-// StableText is the text of err as it may stand in a condition: one line, without the parts that change from try to
-// try, of a length that the API server accepts.
+// StableText is the text of err as it may stand in a condition: one line of valid text, without the parts that change
+// from try to try, of a length that the API server accepts.
 func StableText(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := err.Error()
+	text := strings.ToValidUTF8(err.Error(), "")
 	for _, u := range unstable {
 		text = u.pattern.ReplaceAllString(text, u.replacement)
 	}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+type unobserved struct{}
+
+func (unobserved) Step(string, string) func(time.Duration, error) {
+	return func(time.Duration, error) {}
+}
+
+func rows(n int) []step {
+	steps := make([]step, n)
+	for i := range steps {
+		steps[i] = says(fmt.Sprint("Step", i), fmt.Sprint("Condition", i), Ready("Found", "It is there"))
+	}
+	return steps
+}
+
+// A pass allocates its bookkeeping once; the steps add nothing to it.
+func TestAStepAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted for the whole process
+	p := &pass{Object: newThing()}
+	allocations := func(n int) float64 {
+		table, err := NewPipeline(unobserved{}, rows(n)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(100, func() { table.run(t.Context(), p) })
+	}
+	if one, many := allocations(1), allocations(21); one > 2 || many != one {
+		t.Errorf("%v allocations for one step, %v for 21", one, many)
+	}
+}
+
+// One operation is one step.
+func BenchmarkStep(b *testing.B) {
+	const n = 20
+	table, err := NewPipeline(unobserved{}, rows(n)...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &pass{Object: newThing()}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i += n {
+		if i%n == 0 {
+			table.run(b.Context(), p)
+		}
+	}
+}
