@@ -137,7 +137,7 @@ func TestPasswordWithDollar(t *testing.T) {
 // passwordOfPods is where the pods take the service user's password from.
 func (w *world) passwordOfPods() string {
 	w.Helper()
-	for _, e := range get(w, &appsv1.Deployment{}, name).Spec.Template.Spec.Containers[0].Env {
+	for _, e := range get(w, &appsv1.Deployment{}, "barbican").Spec.Template.Spec.Containers[0].Env {
 		if e.Name == envServicePassword {
 			return e.ValueFrom.SecretKeyRef.Name + "/" + e.ValueFrom.SecretKeyRef.Key
 		}

@@ -3,7 +3,6 @@
 package barbican
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -334,7 +333,7 @@ func TestUnreadableStores(t *testing.T) {
 			w.ready()
 			w.failReads(name)
 			_, err := w.reconcile()
-			if err == nil || !strings.Contains(err.Error(), "the API server is on fire") {
+			if err == nil || !strings.Contains(err.Error(), errBroken.Error()) {
 				t.Errorf("err = %v", err)
 			}
 			w.expect("SecretStoresReady=True/AllStoresProjected", "Ready=True/AllReady")
@@ -349,5 +348,5 @@ func (w *world) failReads(secret string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.use(local.Client, local.Reader, failingReader{secretReader{local.Client}, secret, errors.New("the API server is on fire")})
+	w.use(local.Client, local.Reader, failingReader{secretReader{local.Client}, secret, errBroken})
 }

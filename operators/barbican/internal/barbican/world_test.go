@@ -4,11 +4,13 @@ package barbican
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -61,6 +64,7 @@ type world struct {
 	health     func(*http.Request) (*http.Response, error)
 	fault      func(verb string, o client.Object) error // of a request, nil for none
 
+	uids     atomic.Int64
 	mu       sync.Mutex
 	requests []string
 }
@@ -151,6 +155,8 @@ func (r secretReader) Get(ctx context.Context, key types.NamespacedName) (*corev
 	return s, r.Reader.Get(ctx, key, s)
 }
 
+var errBroken = errors.New("the API server is on fire")
+
 // failingReader cannot read one Secret.
 type failingReader struct {
 	target.SecretReader
@@ -211,7 +217,7 @@ func (w *world) writes() interceptor.Funcs {
 			if err := w.request("create", o); err != nil {
 				return err
 			}
-			o.SetUID(types.UID("uid-of-" + o.GetName()))
+			o.SetUID(w.newUID())
 			o.SetCreationTimestamp(metav1.Now())
 			return c.Create(ctx, o, opts...)
 		},
@@ -243,31 +249,51 @@ func (w *world) writes() interceptor.Funcs {
 	}
 }
 
-// apply counts the generations of Deployments, which a fake client does not.
+// apply gives new objects a UID and counts the generations of Deployments, neither of which a fake client does.
 func (w *world) apply(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	applied := o.(client.Object)
-	kind := applied.GetObjectKind().GroupVersionKind().Kind
-	if err := w.request("apply", &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}}); err != nil {
+	kind := applied.GetObjectKind().GroupVersionKind()
+	if err := w.request("apply", &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind.Kind}}); err != nil {
 		return err
 	}
-	var before, after appsv1.Deployment
-	existed := c.Get(ctx, client.ObjectKeyFromObject(applied), &before) == nil
-	if err := c.Apply(ctx, o, opts...); err != nil || kind != "Deployment" {
+	before, after := w.look(ctx, c, kind, applied), client.Object(nil)
+	if err := c.Apply(ctx, o, opts...); err != nil {
 		return err
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(applied), &after); err != nil {
+	after = w.look(ctx, c, kind, applied)
+	switch {
+	case before == nil:
+		after.SetUID(w.newUID())
+		after.SetGeneration(1)
+	case kind.Kind != "Deployment" || equality.Semantic.DeepEqual(before.(*appsv1.Deployment).Spec, after.(*appsv1.Deployment).Spec):
+		return nil
+	default:
+		after.SetGeneration(before.GetGeneration() + 1)
+	}
+	if err := c.Update(ctx, after); err != nil {
 		return err
 	}
-	if existed && equality.Semantic.DeepEqual(before.Spec, after.Spec) {
+	applied.SetUID(after.GetUID())
+	applied.SetGeneration(after.GetGeneration())
+	applied.SetResourceVersion(after.GetResourceVersion())
+	return nil
+}
+
+// look returns the object under a name, nil if there is none.
+func (w *world) look(ctx context.Context, c client.Reader, kind schema.GroupVersionKind, like client.Object) client.Object {
+	w.Helper()
+	found, err := known().New(kind)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if c.Get(ctx, client.ObjectKeyFromObject(like), found.(client.Object)) != nil {
 		return nil
 	}
-	after.Generation = before.Generation + 1
-	if err := c.Update(ctx, &after); err != nil {
-		return err
-	}
-	applied.SetGeneration(after.Generation)
-	applied.SetResourceVersion(after.ResourceVersion)
-	return nil
+	return found.(client.Object)
+}
+
+func (w *world) newUID() types.UID {
+	return types.UID(fmt.Sprintf("uid-%d", w.uids.Add(1)))
 }
 
 // reads notes what is read past the caches.
