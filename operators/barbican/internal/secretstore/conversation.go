@@ -91,6 +91,8 @@ func (c conversation) run(ctx context.Context) (verdict, time.Duration) {
 func (c conversation) holds(v verdict) time.Duration {
 	brownfield := c.token == nil
 	switch {
+	case v.provisioning.err != nil, v.credentials.err != nil:
+		return 0 // the pass backs off, and each retry is to find out anew
 	case v.credentials.refused && brownfield:
 		return revalidate
 	case v.credentials.refused:

@@ -88,6 +88,17 @@ func TestConvergedPassCostsNothing(t *testing.T) {
 	}
 }
 
+func TestATokenRequestThatFailedIsRepeatedWithTheNextPass(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.tokenError = apierrors.NewInternalError(errors.New("etcd"))
+	if _, err := w.reconcile(); err == nil {
+		t.Fatal("the failure is not told")
+	}
+	w.tokenError = nil
+	w.expect(w.pass(), "CredentialsReady=True/CredentialsAvailable")
+}
+
 func TestManagedStoreWaits(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
