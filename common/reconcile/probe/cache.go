@@ -37,7 +37,7 @@ const undeliveredFor = 30 * time.Second
 type entry[V any] struct {
 	asked       string // what the verdict, or the question under way, is about
 	verdict     V
-	known       bool
+	known       bool // the verdict is about what was asked
 	until       time.Time
 	undelivered time.Time     // until when the verdict may still be delivered for the first time
 	running     chan struct{} // closed when the question under way is answered; nil if none is
@@ -66,28 +66,30 @@ type Question[V any] struct {
 	About string
 	// Ask finds the verdict and says for how long it holds. Its context is not the pass's; it must end by itself.
 	Ask func(context.Context) (verdict V, holds time.Duration)
+	// Meanwhile lets the last verdict stand while the question is asked again and the answer takes longer than the patience.
+	Meanwhile bool
 }
 
 // Get returns the verdict that holds, or the one that arrives within the patience. Otherwise known is false, the
 // question goes on in the background and wake is called with its end. One question at a time is asked for a key.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, q Question[V]) (verdict V, known bool) {
-	timer := time.NewTimer(c.patience)
-	defer timer.Stop()
-	for {
-		verdict, running := c.look(ctx, key, q)
-		if running == nil {
-			return verdict, true
-		}
+	verdict, running := c.look(ctx, key, q)
+	if running == nil {
+		return verdict, true
+	}
+	patience, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	for running != nil {
 		select {
 		case <-running:
-			continue
-		case <-timer.C:
-		case <-ctx.Done():
+		case <-patience.Done():
+			if last, known, left := c.leave(key, running, q); left {
+				return last, known
+			}
 		}
-		if c.leave(key, running) {
-			return verdict, false
-		}
+		verdict, running = c.look(ctx, key, q)
 	}
+	return verdict, true
 }
 
 // look returns the verdict that holds, or what to wait for, starting the question unless one is under way.
@@ -107,21 +109,25 @@ func (c *Cache[K, V]) look(ctx context.Context, key K, q Question[V]) (verdict V
 		e.undelivered = time.Time{}
 		return e.verdict, nil
 	}
-	e.asked, e.known, e.running = q.About, false, make(chan struct{})
+	e.known = e.known && e.asked == q.About
+	e.asked, e.running = q.About, make(chan struct{})
 	go c.ask(context.WithoutCancel(ctx), key, e, q)
 	return verdict, e.running
 }
 
-// leave asks to be woken at the end of the question; it says no if that has come already.
-func (c *Cache[K, V]) leave(key K, running <-chan struct{}) bool {
+// leave asks to be woken at the end of the question, and says what stands until then. It says no if the end has come.
+func (c *Cache[K, V]) leave(key K, running <-chan struct{}, q Question[V]) (last V, known, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[key]
 	if e == nil || e.running != running {
-		return false
+		return last, false, false
 	}
 	e.waiting = true
-	return true
+	if q.Meanwhile && e.known && e.asked == q.About {
+		return e.verdict, true, true
+	}
+	return last, false, true
 }
 
 // ask runs one question. A panic is left to end the process: nobody could be told of it.
@@ -133,7 +139,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, key K, e *entry[V], q Question[V]
 	c.mu.Lock()
 	now := c.clock.Now()
 	e.verdict, e.known, e.until, e.undelivered = verdict, true, now.Add(holds), now.Add(undeliveredFor)
-	waiting := e.waiting
+	waiting := e.waiting && c.entries[key] == e
 	close(e.running)
 	e.running, e.waiting = nil, false
 	c.mu.Unlock()
@@ -142,7 +148,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, key K, e *entry[V], q Question[V]
 	}
 }
 
-// Forget drops the verdict of a key. A question under way is answered to nobody.
+// Forget drops the verdict of a key. A question under way wakes nobody.
 func (c *Cache[K, V]) Forget(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

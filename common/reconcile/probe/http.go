@@ -59,7 +59,7 @@ type Verdict struct {
 // healthy object comes back after Refresh, any other after Retry.
 func (h *HTTP) Check(ctx context.Context, object types.NamespacedName, uid types.UID, transport http.RoundTripper, url string) reconcile.Outcome {
 	verdict, known := h.Cache.Get(ctx, object, Question[Verdict]{
-		About: string(uid) + " " + url,
+		About: string(uid) + " " + url, Meanwhile: true,
 		Ask: func(ctx context.Context) (Verdict, time.Duration) {
 			v := h.request(ctx, transport, url)
 			if !v.healthy {
@@ -98,17 +98,18 @@ func (h *HTTP) request(ctx context.Context, transport http.RoundTripper, url str
 		return Verdict{healthy: true, reason: h.Reasons.Healthy, message: url + " answers"}
 	}
 	message := fmt.Sprintf("%s answers %d: %s", url, answer.StatusCode, strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "")), " "))
-	return Verdict{reason: h.Reasons.Unhealthy, message: strings.TrimSuffix(message, ": ")}
+	return Verdict{reason: h.Reasons.Unhealthy, message: reconcile.StableText(errors.New(strings.TrimSuffix(message, ": ")))}
 }
 
 // failure words an error without the addresses in it, which change from one try to the next.
 func (h *HTTP) failure(url string, err error) Verdict {
 	var resolution *net.DNSError
+	var slow net.Error
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return Verdict{reason: h.Reasons.Timeout, message: fmt.Sprintf("%s did not answer within %s", url, Timeout)}
-	case errors.As(err, &resolution):
+	case errors.As(err, &resolution) && !errors.Is(err, context.DeadlineExceeded):
 		return Verdict{reason: h.Reasons.NotReady, message: url + ": the name does not resolve yet"}
+	case errors.As(err, &slow) && slow.Timeout():
+		return Verdict{reason: h.Reasons.Timeout, message: url + " did not answer in time"}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Verdict{reason: h.Reasons.Refused, message: url + ": connection refused: no pod serves it yet"}
 	}
