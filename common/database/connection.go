@@ -4,10 +4,17 @@ package database
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
@@ -15,8 +22,10 @@ import (
 	"github.com/c5c3/cobaltcore/common/oslo"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
-	"github.com/c5c3/cobaltcore/common/secrets"
 )
+
+// secretRetry is how long a pass waits for a Secret when no watch tells earlier.
+const secretRetry = 15 * time.Second
 
 // ConnectionKey is the only key of the Secret with the connection.
 const ConnectionKey = "connection"
@@ -37,9 +46,7 @@ func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Co
 	if conn.userFromSecret() {
 		keys = []string{UsernameKey, PasswordKey}
 	}
-	credentials, o := secrets.Await(ctx, c, owner, secrets.Credential{
-		Name: conn.Spec.SecretRef.Name, Keys: keys, Reason: api.ReasonWaitingForDBCredentials,
-	})
+	credentials, o := await(ctx, c, owner, conn.Spec.SecretRef.Name, keys...)
 	if !o.Done() {
 		return "", o
 	}
@@ -52,7 +59,28 @@ func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Co
 	if err := c.Writer.Replace(ctx, owner, desired); err != nil {
 		return "", notConnected(err)
 	}
-	return secrets.Digest(dsn), reconcile.Outcome{}
+	sum := sha256.Sum256(dsn)
+	return hex.EncodeToString(sum[:]), reconcile.Outcome{}
+}
+
+// await reads a Secret and waits until each key has a value.
+func await(ctx context.Context, c target.Cluster, owner client.Object, name string, keys ...string) (*corev1.Secret, reconcile.Outcome) {
+	key := types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}
+	secret, err := c.Secrets.Get(ctx, key)
+	if apierrors.IsNotFound(err) {
+		return nil, reconcile.Wait(secretRetry, api.ReasonWaitingForDBCredentials, fmt.Sprintf(
+			"Secret %q does not exist; it needs the keys %s", name, strings.Join(keys, ", ")))
+	}
+	if err != nil {
+		return nil, reconcile.Error(fmt.Errorf("reading Secret %s: %w", key, err))
+	}
+	for _, k := range keys {
+		if len(secret.Data[k]) == 0 {
+			return nil, reconcile.Wait(secretRetry, api.ReasonWaitingForDBCredentials, fmt.Sprintf(
+				"Secret %q has no value for the key %q", name, k))
+		}
+	}
+	return secret, reconcile.Outcome{}
 }
 
 // userFromSecret says whether somebody else names the user; otherwise it is the one that Provision creates.

@@ -4,7 +4,9 @@ package database
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/c5c3/cobaltcore/common/api"
-	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
 
 func withTLS(s api.DatabaseSpec, mode api.DatabaseTLSMode) api.DatabaseSpec {
@@ -74,7 +76,7 @@ func TestConnect(t *testing.T) {
 				}
 				return
 			}
-			if string(live.Data[ConnectionKey]) != tt.dsn || digest != secrets.Digest([]byte(tt.dsn)) {
+			if string(live.Data[ConnectionKey]) != tt.dsn || digest != fmt.Sprintf("%x", sha256.Sum256([]byte(tt.dsn))) {
 				t.Errorf("DSN = %s, digest %s; want %s", live.Data[ConnectionKey], digest, tt.dsn)
 			}
 		})
@@ -134,13 +136,24 @@ func TestAConvergedConnectionCostsNoRequest(t *testing.T) {
 
 func TestConnectPassesErrorsOn(t *testing.T) {
 	t.Parallel()
-	c := world(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-		return errors.New("connection refused")
+	down := errors.New("connection refused")
+	unwritable := world(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+		return down
 	}}, credentials(map[string]string{"password": "p"}))
-	digest, got := Connect(t.Context(), c, service(), connection(managed()))
-	if expect(t, got, "", true); digest != "" {
-		t.Errorf("digest = %q", digest)
+	unreadable := world(t, interceptor.Funcs{})
+	unreadable.Secrets = brokenReader{down}
+	for name, c := range map[string]target.Cluster{"writing": unwritable, "reading": unreadable} {
+		digest, got := Connect(t.Context(), c, service(), connection(managed()))
+		if expect(t, got, "", true); digest != "" || !errors.Is(got.Err(), down) {
+			t.Errorf("%s: digest = %q, error %v", name, digest, got.Err())
+		}
 	}
+}
+
+type brokenReader struct{ err error }
+
+func (r brokenReader) Get(context.Context, types.NamespacedName) (*corev1.Secret, error) {
+	return nil, r.err
 }
 
 func TestTLSVolume(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
-	"github.com/c5c3/cobaltcore/common/secrets"
 )
 
 // CAKey is the key of a CA bundle in its Secret, and its file name in pods.
@@ -48,20 +48,15 @@ func TLSDigest(ctx context.Context, c target.Cluster, owner client.Object, spec 
 	if !spec.TLSEnabled() {
 		return "", reconcile.Outcome{}
 	}
-	ca, o := secrets.Await(ctx, c, owner, secrets.Credential{
-		Name: spec.TLS.CABundleSecretRef.Name, Keys: []string{CAKey}, Reason: api.ReasonWaitingForDBCredentials,
-	})
+	ca, o := await(ctx, c, owner, spec.TLS.CABundleSecretRef.Name, CAKey)
 	if !o.Done() {
 		return "", o
 	}
-	pair, o := secrets.Await(ctx, c, owner, secrets.Credential{
-		Name: spec.TLS.ClientCertSecretRef.Name, Keys: []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey},
-		Reason: api.ReasonWaitingForDBCredentials,
-	})
+	pair, o := await(ctx, c, owner, spec.TLS.ClientCertSecretRef.Name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	if !o.Done() {
 		return "", o
 	}
-	return secrets.Digest(ca.Data[CAKey], pair.Data[corev1.TLSCertKey], pair.Data[corev1.TLSPrivateKeyKey]), o
+	return apply.Digest([][]byte{ca.Data[CAKey], pair.Data[corev1.TLSCertKey], pair.Data[corev1.TLSPrivateKeyKey]}), o
 }
 
 // tlsQuery are the parameters that PyMySQL takes for each grade of protection; dir is where the TLSVolume is mounted.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +53,7 @@ func world(t *testing.T, hooks interceptor.Funcs, objects ...client.Object) targ
 		}
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(gatewayv1.SchemeGroupVersion.WithKind("HTTPRoute"), meta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: "v1", Kind: "HTTPRoute"}, meta.RESTScopeNamespace)
 	live := fake.NewClientBuilder().WithScheme(s).WithRESTMapper(mapper).WithObjects(objects...).
 		WithStatusSubresource(&gatewayv1.HTTPRoute{}).WithTypeConverters(managedfields.NewDeducedTypeConverter()).Build()
 	cached := interceptor.NewClient(live, hooks)

@@ -119,11 +119,10 @@ func version(name string, age int) *corev1.Secret {
 	return s
 }
 
-func mounting(name string) corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Volumes: []corev1.Volume{
-		{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
-	}}}
-}
+// mounting is a pod that needs the oldest version.
+var mounting = corev1.PodTemplateSpec{Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+	{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "v5"}}},
+}}}
 
 func TestPrune(t *testing.T) {
 	t.Parallel()
@@ -149,14 +148,14 @@ func TestPrune(t *testing.T) {
 		{"the current one and three more", "v0", nil, kept},
 		{"an older one is current again", "v5", nil, []string{"v0", "v1", "v2", "v5", "v9-elsewhere", "v9-foreign"}},
 		{"nothing without a current one", "", nil, []string{"v0", "v1", "v2", "v3", "v4", "v5", "v9-elsewhere", "v9-foreign"}},
-		{"what the Deployment mounts", "v0", &appsv1.Deployment{ObjectMeta: labelled, Spec: appsv1.DeploymentSpec{Template: mounting("v5")}}, append([]string{"v5"}, kept...)},
-		{"what a ReplicaSet with pods mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: mounting("v5")}, Status: appsv1.ReplicaSetStatus{Replicas: 1}}, append([]string{"v5"}, kept...)},
-		{"what a ReplicaSet that waits for pods mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Template: mounting("v5")}}, append([]string{"v5"}, kept...)},
-		{"not what a scaled-down ReplicaSet mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: mounting("v5")}}, kept},
-		{"what the CronJob mounts", "v0", &batchv1.CronJob{ObjectMeta: labelled, Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: mounting("v5")}}}}, append([]string{"v5"}, kept...)},
-		{"what a running Job mounts", "v0", &batchv1.Job{ObjectMeta: labelled, Spec: batchv1.JobSpec{Template: mounting("v5")}}, append([]string{"v5"}, kept...)},
-		{"not what a finished Job mounts", "v0", &batchv1.Job{ObjectMeta: labelled, Spec: batchv1.JobSpec{Template: mounting("v5")}, Status: finished}, kept},
-		{"not what another service mounts", "v0", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: batchv1.JobSpec{Template: mounting("v5")}}, kept},
+		{"what the Deployment mounts", "v0", &appsv1.Deployment{ObjectMeta: labelled, Spec: appsv1.DeploymentSpec{Template: mounting}}, append([]string{"v5"}, kept...)},
+		{"what a ReplicaSet with pods mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: mounting}, Status: appsv1.ReplicaSetStatus{Replicas: 1}}, append([]string{"v5"}, kept...)},
+		{"what a ReplicaSet that waits for pods mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Template: mounting}}, append([]string{"v5"}, kept...)},
+		{"not what a scaled-down ReplicaSet mounts", "v0", &appsv1.ReplicaSet{ObjectMeta: labelled, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: mounting}}, kept},
+		{"what the CronJob mounts", "v0", &batchv1.CronJob{ObjectMeta: labelled, Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: mounting}}}}, append([]string{"v5"}, kept...)},
+		{"what a running Job mounts", "v0", &batchv1.Job{ObjectMeta: labelled, Spec: batchv1.JobSpec{Template: mounting}}, append([]string{"v5"}, kept...)},
+		{"not what a finished Job mounts", "v0", &batchv1.Job{ObjectMeta: labelled, Spec: batchv1.JobSpec{Template: mounting}, Status: finished}, kept},
+		{"not what another service mounts", "v0", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: batchv1.JobSpec{Template: mounting}}, kept},
 		{"what an environment reads", "v0", &appsv1.Deployment{ObjectMeta: named("y"), Spec: appsv1.DeploymentSpec{Template: readingEnv("v4", "v5")}}, append([]string{"v4", "v5"}, kept...)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,8 @@
 package workload
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,8 +46,7 @@ var (
 func (p Pod) Template() corev1.PodTemplateSpec {
 	container := p.Container
 	container.SecurityContext = restricted
-	container.VolumeMounts = append(container.VolumeMounts[:len(container.VolumeMounts):len(container.VolumeMounts)],
-		corev1.VolumeMount{Name: volumeTemp, MountPath: "/tmp"})
+	container.VolumeMounts = append(slices.Clip(container.VolumeMounts), corev1.VolumeMount{Name: volumeTemp, MountPath: "/tmp"})
 	if len(container.Resources.Requests)+len(container.Resources.Limits) == 0 {
 		container.Resources.Requests, container.Resources.Limits = defaultResources.Requests, defaultResources.Limits
 	}
@@ -56,7 +57,7 @@ func (p Pod) Template() corev1.PodTemplateSpec {
 			EnableServiceLinks:           off,
 			SecurityContext:              unprivileged,
 			Containers:                   []corev1.Container{container},
-			Volumes:                      append(p.Volumes[:len(p.Volumes):len(p.Volumes)], temp),
+			Volumes:                      append(slices.Clip(p.Volumes), temp),
 		},
 	}
 }

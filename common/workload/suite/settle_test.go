@@ -14,7 +14,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/database"
@@ -57,7 +56,7 @@ func (p *place) versions(t *testing.T) map[string]string {
 	for name, obj := range map[string]client.Object{
 		"Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{}, "NetworkPolicy": &networkingv1.NetworkPolicy{},
-		"HTTPRoute": &gatewayv1.HTTPRoute{}, "Database": &database.Database{}, "User": &database.User{}, "Grant": &database.Grant{},
+		"HTTPRoute": network.RouteObject(), "Database": &database.Database{}, "User": &database.User{}, "Grant": &database.Grant{},
 		"connection": &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "one-db-connection"}},
 		"config":     secrets.Hashed(p.service, "one-config", nil, map[string][]byte{"f": []byte("x")}),
 	} {
