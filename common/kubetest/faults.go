@@ -23,7 +23,7 @@ var ErrCrashed = errors.New("the process has crashed here")
 //	crash := &kubetest.Crash{At: n, Kill: cancel}
 //	config.Wrap(crash.Transport)
 //
-// Leases are not counted, nor Events, which are sent in the background and would make the count vary.
+// Leases and reviews of access are not counted, nor Events, which are sent in the background and would make the count vary.
 type Crash struct {
 	At       int    // the write to die at; 0: never, only count
 	Answered bool   // the API server still executes the write, but the answer is lost
@@ -70,7 +70,7 @@ func (c *Crash) count(request *http.Request) (dead, dying bool) {
 
 func counted(request *http.Request) bool {
 	q, ok := parseRequest(request)
-	return ok && len(Requests{q}.Writes().Except("leases", "events")) > 0
+	return ok && len(Requests{q}.Writes().Except("leases", "events", "selfsubjectaccessreviews")) > 0
 }
 
 func (c *Crash) kill() {

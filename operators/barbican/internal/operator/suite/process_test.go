@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -64,3 +65,39 @@ func (o *process) stop() {
 	o.kill()
 	o.ended.Wait()
 }
+
+// calls are the requests of passes, without those of caches, elections, events and the questions of the start.
+func calls(all kubetest.Requests) kubetest.Requests {
+	return all.Verbs("get", "list", "create", "update", "patch", "delete", "deletecollection").
+		Except("leases", "events", "selfsubjectaccessreviews")
+}
+
+// settle waits until nothing is asked of the API server any more, and starts counting anew.
+func (o *process) settle() {
+	GinkgoHelper()
+	Eventually(func() kubetest.Requests { return calls(o.requests.Reset()) }).WithPolling(500 * time.Millisecond).Should(BeEmpty())
+}
+
+// passes is how often a step has run.
+func (o *process) passes(step string) uint64 {
+	GinkgoHelper()
+	families, err := o.registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	for _, family := range families {
+		if family.GetName() != "barbican_operator_reconcile_duration_seconds" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			if m.GetLabel()[0].GetValue() == step {
+				return m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return 0
+}
+
+// The last steps of the two tables: a pass that was counted here is through.
+const (
+	lastOfBarbican = "NetworkPolicy"
+	lastOfStore    = "Projection"
+)
