@@ -128,7 +128,7 @@ func (w *world) children() []byte {
 	return hashes.ReplaceAll(bytes.Join(all, []byte("---\n")), []byte("$1<hash>"))
 }
 
-var hashes = regexp.MustCompile(`(barbican-config-)[0-9a-f]{8}`)
+var hashes = regexp.MustCompile(`(barbican-config-|-hash: )[0-9a-f]{8,}`)
 
 func (w *world) yaml(o client.Object) []byte {
 	w.Helper()
