@@ -77,6 +77,7 @@ func full() Input {
 
 // literals has text in it that a reader could take for something else.
 func literals(t *testing.T) Input {
+	t.Helper()
 	text, err := os.ReadFile("../../../../tests/barbican/literals.json")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/oslo"
+	"github.com/c5c3/cobaltcore/common/workload"
 )
 
 // awkward is a credential with everything in it that an environment, a URL or oslo.config could trip over.
@@ -40,9 +42,10 @@ const awkwardASCII = `p$queue.enable ${x} \$ \\$ $$ %40 @:/?#[]&=+ "'`
 // hosts maps a packaged release to those whose configuration it can load.
 var hosts = map[string][]string{"2025.1": {"2025.1", "2025.2"}, "2026.2": {"2026.1", "2026.2"}}
 
+//nolint:paralleltest // the database must outlive everything, and the parts of a configuration follow each other
 func TestReal(t *testing.T) {
 	server := startMariaDB(t, os.Getenv("REAL_MARIADB"))
-	for _, assignment := range strings.Fields(os.Getenv("REAL_BARBICAN")) {
+	for assignment := range strings.FieldsSeq(os.Getenv("REAL_BARBICAN")) {
 		packaged, root, _ := strings.Cut(assignment, "=")
 		for _, name := range slices.Sorted(maps.Keys(configurations)) {
 			for _, release := range hosts[packaged] {
@@ -61,7 +64,12 @@ func TestReal(t *testing.T) {
 			}
 		}
 		service := barbican{root: root, folder: filepath.Join("testdata", "minimal", packaged)}
+		t.Run(packaged+"/checks certificates", func(t *testing.T) {
+			t.Parallel()
+			checksCertificates(t, root, server)
+		})
 		t.Run(packaged+"/reads literals", barbican{root: root, folder: filepath.Join("testdata", "literals", packaged)}.readsLiterals)
+		t.Run(packaged+"/ships the same paste file", service.shipsTheSamePasteFile)
 		t.Run(packaged+"/refuses an empty DSN", service.refusesEmptyDSN)
 		t.Run(packaged+"/does not fall back to SQLite", service.doesNotFallBack)
 	}
@@ -93,20 +101,27 @@ func (b barbican) migrates(t *testing.T) {
 
 func (b barbican) serves(t *testing.T) {
 	port := strconv.Itoa(freePort(t))
-	var log bytes.Buffer
-	server := b.command(t, b.environment(), "uwsgi", "--plugin", "python3", "--http-socket", "127.0.0.1:"+port,
-		"--master", "--lazy-apps", "--need-app", "--die-on-term", "--skip-atexit-teardown", "--enable-threads",
-		"--processes", "1", "--threads", "1", "--buffer-size", "65535", "--module", "barbican.api.app:get_api_wsgi_script()")
-	server.Stdout, server.Stderr = &log, &log
+	log := newLog(t)
+	argv := workload.UWSGI{
+		Bind: "127.0.0.1:" + port, Module: "barbican.api.app:get_api_wsgi_script()",
+		Knobs: api.UWSGISpec{Processes: 1, Threads: 1, HTTPKeepAlive: new(true)},
+	}.Command()
+	// Debian packages as plugins what an image has built in.
+	argv = slices.Insert(argv, 1, "--plugins", "http,python3")
+	server := b.command(t, b.environment(), argv...)
+	server.Stdout, server.Stderr = log.File, log.File
 	ended := start(t, server)
 	base := "http://127.0.0.1:" + port
 	if err := eventually(ended, func() error { return answers(base+"/healthcheck", http.StatusOK) }); err != nil {
-		t.Fatalf("%v\n%s", err, log.String())
+		t.Fatalf("%v\n%s", err, log.text())
 	}
 	for path, code := range map[string]int{"/": http.StatusMultipleChoices, "/v1": http.StatusUnauthorized, "/v1/secrets": http.StatusUnauthorized} {
 		if err := answers(base+path, code); err != nil {
 			t.Error(err)
 		}
+	}
+	if strings.Contains(b.folder, "full") && !strings.Contains(log.text(), `{"message": `) {
+		t.Errorf("the log is not in the format asked for\n%s", log.text())
 	}
 	stopping := time.Now()
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
@@ -136,6 +151,23 @@ func (b barbican) readsLiterals(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.reads(t, want)
+}
+
+func (b barbican) shipsTheSamePasteFile(t *testing.T) {
+	const compare = `import configparser, sys
+def read(path):
+    parser = configparser.RawConfigParser()
+    parser.optionxform = str
+    assert parser.read(path), path
+    return {section: dict(parser[section]) for section in parser.sections()}
+ours, shipped = (read(path) for path in sys.argv[1:])
+for section in sorted(ours.keys() | shipped.keys()):
+    assert ours.get(section) == shipped.get(section), (section, ours.get(section), shipped.get(section))`
+	out, err := b.command(t, b.environment(), "python3", "-c", compare,
+		Directory+"/"+PasteFile, "/usr/share/barbican-common/"+PasteFile).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func (b barbican) reads(t *testing.T, want map[string]string) {
@@ -182,7 +214,7 @@ func (b barbican) refusesEmptyDSN(t *testing.T) {
 func (b barbican) doesNotFallBack(t *testing.T) {
 	t.Parallel()
 	environment := slices.DeleteFunc(b.environment(), func(v string) bool { return strings.HasPrefix(v, "OS_DATABASE__CONNECTION=") })
-	b.fails(t, environment, "database.invalid", "timeout", "60", "barbican-manage", "db", "upgrade")
+	b.fails(t, environment, "database.invalid", "timeout", "40", "barbican-manage", "db", "upgrade")
 }
 
 func (b barbican) fails(t *testing.T, environment []string, message string, argv ...string) {
@@ -190,6 +222,55 @@ func (b barbican) fails(t *testing.T, environment []string, message string, argv
 	out, err := b.command(t, environment, argv...).CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); !exited || !bytes.Contains(out, []byte(message)) {
 		t.Errorf("%v ended with %v and without %q\n%s", argv, err, message, out)
+	}
+}
+
+// checksCertificates connects with each grade of protection to a server whose certificate is for localhost only.
+func checksCertificates(t *testing.T, root string, server *mariadb) {
+	t.Helper()
+	const connect = `import json, os, sqlalchemy
+def connects(dsn):
+    try:
+        return sqlalchemy.create_engine(dsn).connect() is not None
+    except sqlalchemy.exc.OperationalError as error:
+        assert "CERTIFICATE_VERIFY_FAILED" in str(error), error
+        return False
+print(json.dumps([connects(dsn) for dsn in os.environ["DSNS"].split()]))`
+	client := barbican{root: root, folder: t.TempDir()}
+	server.authority.issue(t, filepath.Join(client.folder, "right"), "client")
+	newAuthority(t).issue(t, filepath.Join(client.folder, "wrong"), "client")
+
+	var want, got []bool
+	var dsns []string
+	dsn := server.create(t)
+	for _, tt := range []struct {
+		verify    oslo.Verification
+		authority string
+		host      string
+		connects  bool
+	}{
+		{oslo.VerifyDefault, "right", "localhost", true},
+		{oslo.VerifyDefault, "wrong", "localhost", false},
+		{oslo.VerifyCA, "right", "127.0.0.1", true},
+		{oslo.VerifyCA, "wrong", "127.0.0.1", false},
+		{oslo.VerifyFull, "right", "localhost", true},
+		{oslo.VerifyFull, "right", "127.0.0.1", false},
+		{oslo.VerifyFull, "wrong", "localhost", false},
+	} {
+		files := Directory + "/" + tt.authority
+		dsn.Host = tt.host
+		dsn.Query = oslo.TLSQuery(files+"/ca.crt", files+"/tls.crt", files+"/tls.key", tt.verify)
+		dsns, want = append(dsns, dsn.String()), append(want, tt.connects)
+	}
+	out, err := client.command(t, append(client.environment(), "DSNS="+strings.Join(dsns, " ")), "python3", "-c", connect).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr(err))
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
@@ -219,11 +300,13 @@ exec chroot --userspec=42424:42424 "$root" "$@"`
 type mariadb struct {
 	root, folder string
 	port         int
+	authority    authority
 }
 
 func startMariaDB(t *testing.T, root string) *mariadb {
 	t.Helper()
-	m := &mariadb{root: root, folder: t.TempDir(), port: freePort(t)}
+	m := &mariadb{root: root, folder: t.TempDir(), port: freePort(t), authority: newAuthority(t)}
+	m.authority.issue(t, m.folder, "localhost")
 	if err := os.Chmod(m.folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -232,15 +315,15 @@ func startMariaDB(t *testing.T, root string) *mariadb {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("making a data folder: %v\n%s", err, out)
 	}
-	var log bytes.Buffer
+	log := newLog(t)
 	server := m.command("mariadbd", "--no-defaults", "--user=mysql", "--datadir=/mnt/data", "--bind-address=127.0.0.1",
-		"--port="+strconv.Itoa(m.port), "--socket=/mnt/socket", "--pid-file=/mnt/pid", "--innodb-flush-log-at-trx-commit=0",
+		"--ssl-ca=/mnt/ca.crt", "--ssl-cert=/mnt/tls.crt", "--ssl-key=/mnt/tls.key", "--port="+strconv.Itoa(m.port), "--socket=/mnt/socket", "--pid-file=/mnt/pid", "--innodb-flush-log-at-trx-commit=0",
 		"--performance-schema=OFF", "--skip-name-resolve", "--max-connections=500")
-	server.Stdout, server.Stderr = &log, &log
+	server.Stdout, server.Stderr = log.File, log.File
 	ended := start(t, server)
 	ping := func() error { return m.command("mariadb-admin", "--socket=/mnt/socket", "ping").Run() }
 	if err := eventually(ended, ping); err != nil {
-		t.Fatalf("the database does not start: %v\n%s", err, log.String())
+		t.Fatalf("the database does not start: %v\n%s", err, log.text())
 	}
 	return m
 }
@@ -293,9 +376,30 @@ func start(t *testing.T, server *exec.Cmd) <-chan struct{} {
 	return ended
 }
 
-// eventually repeats a check until it passes, its server has ended or two minutes are over.
+// log collects what a server prints; it can be read meanwhile.
+type log struct{ *os.File }
+
+func newLog(t *testing.T) log {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return log{file}
+}
+
+func (l log) text() string {
+	text, err := os.ReadFile(l.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// eventually repeats a check until it passes, its server has ended or four minutes are over.
 func eventually(ended <-chan struct{}, check func() error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	for {
 		err := check()

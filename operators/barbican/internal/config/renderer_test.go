@@ -105,6 +105,7 @@ const (
 	hitAllocations  = 0
 )
 
+//nolint:paralleltest // allocations can only be counted while nothing else runs
 func TestAllocations(t *testing.T) {
 	in := minimal()
 	in.Spec.OpenStackRelease = "2026.1"
