@@ -18,6 +18,7 @@ type Flags struct {
 	MetricsSecure  bool
 	MetricsCertDir string
 	ProbeAddress   string
+	PprofAddress   string
 
 	LeaderElect bool
 
@@ -70,6 +71,8 @@ func (f *Flags) bindServers(set *flag.FlagSet) {
 		"The `folder` of tls.crt and tls.key for --metrics-secure; empty stands for a self-signed certificate.")
 	set.StringVar(&f.ProbeAddress, "health-probe-bind-address", ":8081",
 		"The `address` that serves /healthz and /readyz; 0 serves none. Ready means that the caches are filled and the webhooks served.")
+	set.StringVar(&f.PprofAddress, "pprof-bind-address", "0",
+		"The `address` that serves profiles of the process to whoever asks, so a loopback one; 0 serves none.")
 	set.BoolVar(&f.Webhooks, "enable-webhooks", true, "Serve the admission webhooks.")
 	set.IntVar(&f.WebhookPort, "webhook-port", 9443, "The `port` of the webhooks.")
 	set.StringVar(&f.WebhookCertDir, "webhook-cert-dir", "",

@@ -19,7 +19,7 @@ func TestFlagDefaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"metrics-bind-address": ":8080", "metrics-secure": "false", "metrics-cert-dir": "",
-		"health-probe-bind-address": ":8081", "leader-elect": "false",
+		"health-probe-bind-address": ":8081", "pprof-bind-address": "0", "leader-elect": "false",
 		"enable-webhooks": "true", "webhook-port": "9443", "webhook-cert-dir": "",
 		"sync-period": "10m0s", "namespace": "", "clusters-namespace": "c5c3-clusters",
 		"max-concurrent-reconciles": "2", "call-timeout": "10s", "kubeconfig": "",

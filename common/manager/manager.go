@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
@@ -142,6 +141,7 @@ func (o *Options) manager(v *views) ctrl.Options {
 		NewCache:                      v.newCache(*o),
 		Metrics:                       o.metrics(),
 		HealthProbeBindAddress:        o.ProbeAddress,
+		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              o.LeaderElectionID,
 		LeaderElectionNamespace:       OperatorNamespace(),
@@ -159,7 +159,7 @@ func (o *Options) metrics() metricsserver.Options {
 	options := metricsserver.Options{BindAddress: o.MetricsAddress}
 	if o.MetricsSecure {
 		options.SecureServing, options.CertDir = true, o.MetricsCertDir
-		options.FilterProvider = filters.WithAuthenticationAndAuthorization
+		options.FilterProvider = onlyAllowed
 	}
 	return options
 }

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -158,11 +159,54 @@ func TestASignalEndsAStartThatWaits(t *testing.T) {
 
 func TestSecureMetricsAskWhoCalls(t *testing.T) {
 	t.Parallel()
-	g := NewWithT(t)
+	g, admin := NewWithT(t), newClient(t)
+	namespace := kubetest.NewNamespace(t, admin)
 	o := options(t)
 	o.MetricsAddress, o.MetricsSecure = freeAddress(t), true
 	startManager(t, env.Config, o)
-	g.Eventually(getTLS).WithArguments(t, o.MetricsAddress).WithTimeout(waiting).Should(HavePrefix("401"))
+	url := "https://" + o.MetricsAddress + "/metrics"
+	g.Eventually(request).WithArguments(t, scraper(""), url).WithTimeout(waiting).Should(Equal("401"))
+	g.Expect(request(t, scraper("made-up"), url)).To(Equal("401"))
+
+	token := tokenOf(t, admin, namespace, "scraper")
+	g.Expect(request(t, scraper(token), url)).To(Equal("403"))
+	allow(t, admin, namespace, "scraper")
+	g.Eventually(request).WithArguments(t, scraper(token), url).WithTimeout(waiting).Should(Equal("200"))
+	g.Expect(request(t, scraper(token), url)).To(Equal("200"))
+	g.Expect(request(t, scraper(token), "https://"+o.MetricsAddress+"/other")).NotTo(Equal("200"))
+}
+
+// tokenOf makes a ServiceAccount and returns a token of it.
+func tokenOf(t *testing.T, admin client.Client, namespace, name string) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := admin.Create(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	request := &authenticationv1.TokenRequest{}
+	if err := admin.SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// allow lets a ServiceAccount read metrics.
+func allow(t *testing.T, admin client.Client, namespace, name string) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-metrics"},
+		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}
+	for _, o := range []client.Object{role, binding} {
+		if err := admin.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func options(t *testing.T, kinds ...Kind) Options {
@@ -252,10 +296,15 @@ func get(t *testing.T, address, path string) string {
 	return request(t, http.DefaultClient, "http://"+address+path)
 }
 
-func getTLS(t *testing.T, address string) string {
-	t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // self-signed on purpose
-	return request(t, &http.Client{Transport: transport}, "https://"+address+"/metrics")
+// scraper trusts any certificate, since that of the server is self-signed, and bears a token.
+func scraper(token string) *http.Client {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
+	return &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return transport.RoundTrip(r)
+	})}
 }
 
 func request(t *testing.T, c *http.Client, url string) string {
