@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -164,12 +164,15 @@ func (c *Controller[T, V]) finish(ctx context.Context, stored, object T, l *ledg
 }
 
 func (c *Controller[T, V]) writeStatus(ctx context.Context, stored, object T) error {
-	if equality.Semantic.DeepEqual(stored, object) {
-		return nil
+	if reflect.DeepEqual(stored, object) {
+		return nil // the usual end, found without the cost of a patch
 	}
 	patch, err := client.MergeFrom(stored).Data(object)
 	if err != nil {
 		return fmt.Errorf("comparing the status: %w", err)
+	}
+	if string(patch) == "{}" {
+		return nil
 	}
 	// The answer is decoded into an empty object: one with content would keep the fields that somebody has just removed.
 	written := c.New()

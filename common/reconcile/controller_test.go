@@ -159,6 +159,19 @@ func TestWhatAStepSetsIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// A list without entries is stored like none, so it must not be written again by each pass.
+func TestAnEmptyListIsNoChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing(), step{Name: "First", Condition: "FirstReady", Run: func(_ context.Context, p *pass) Outcome {
+		p.Object.Status.Notes = []string{}
+		return Ready("Found", "")
+	}})
+	w.pass(t)
+	w.sent(t, "patch", "status")
+	w.pass(t)
+	w.sent(t)
+}
+
 // Somebody edits the object while a pass runs: his edit stays, and no conflict costs a second pass.
 func TestAStatusWriteConflictsWithNobody(t *testing.T) {
 	t.Parallel()

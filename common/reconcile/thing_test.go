@@ -41,6 +41,7 @@ type thing struct {
 		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 		Conditions         []metav1.Condition `json:"conditions,omitempty"`
 		Note               string             `json:"note,omitempty"`
+		Notes              []string           `json:"notes,omitempty"`
 	} `json:"status,omitempty"`
 }
 
