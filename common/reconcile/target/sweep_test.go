@@ -149,7 +149,7 @@ func TestSweepFailures(t *testing.T) {
 		{"kind that is not served", &meta.NoKindMatchError{GroupKind: secrets.GroupKind()}, nil, ""},
 		{"path that is not served", apierrors.NewNotFound(schema.GroupResource{}, ""), nil, ""},
 		{"list", errBroken, nil, "sweeping Secret: broken"},
-		{"forbidden list", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errBroken), nil, `sweeping Secret: secrets "" is forbidden: broken`},
+		{"forbidden list", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errBroken), nil, "sweeping Secret: secrets is forbidden: broken"},
 		{"delete", nil, errBroken, "sweeping Secret: deleting keys/a: broken"},
 		{"gone meanwhile", nil, apierrors.NewNotFound(schema.GroupResource{}, "a"), ""},
 	} {
