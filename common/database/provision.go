@@ -79,7 +79,7 @@ func clusterGate(ctx context.Context, c target.Cluster, key types.NamespacedName
 		return reconcile.Wait(Retry, api.ReasonClusterNotReady, fmt.Sprintf(
 			"MariaDB %q cannot be looked up: the cluster serves no %s; install mariadb-operator", key.Name, GroupVersion))
 	case err != nil:
-		return reconcile.Error(fmt.Errorf("reading MariaDB %s: %w", key, err))
+		return reconcile.Fail(api.ReasonClusterNotReady, fmt.Errorf("reading MariaDB %s: %w", key, err))
 	case !server.Status.ready():
 		return reconcile.Wait(Retry, api.ReasonClusterNotReady, fmt.Sprintf("MariaDB %q is not Ready; see its conditions", key.Name))
 	}

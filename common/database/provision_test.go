@@ -38,7 +38,7 @@ func TestClusterGate(t *testing.T) {
 		{"missing", nil, interceptor.Funcs{}, api.ReasonClusterNotReady, false, `MariaDB "db" does not exist`},
 		{"silent", []client.Object{server(Status{})}, interceptor.Funcs{}, api.ReasonClusterNotReady, false, "not Ready"},
 		{"not installed", nil, failing(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "MariaDB"}}), api.ReasonClusterNotReady, false, "install mariadb-operator"},
-		{"API server down", nil, failing(errors.New("connection refused")), "", true, ""},
+		{"kept out of the cache", nil, failing(errors.New("unknown namespace for the cache")), api.ReasonClusterNotReady, true, "unknown namespace"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
 
@@ -58,8 +57,9 @@ func (r Runner) Run(ctx context.Context, c target.Cluster, owner client.Object, 
 	if err != nil {
 		return Run{}, fmt.Errorf("reading Job %s: %w", client.ObjectKeyFromObject(desired), err)
 	}
-	if !c.Writer.Controls(owner, live) {
-		return Run{}, foreign(owner, live)
+	// A cache keeps of a Job without our labels no more than its metadata: nothing is known before they are back.
+	if err := c.Writer.Restore(ctx, owner, live, desired.Labels); err != nil {
+		return Run{}, err
 	}
 	run := observe(live)
 	if run.State == Running && run.Job.DeletionTimestamp.IsZero() && r.isSlow(live) {
@@ -91,8 +91,8 @@ func (r Runner) create(ctx context.Context, c target.Cluster, owner client.Objec
 	if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(desired), live); err != nil {
 		return Run{}, client.IgnoreNotFound(err)
 	}
-	if !c.Writer.Controls(owner, live) {
-		return Run{}, foreign(owner, live)
+	if err := c.Writer.Restore(ctx, owner, live, desired.Labels); err != nil {
+		return Run{}, err
 	}
 	return Run{Job: live}, nil
 }
@@ -108,12 +108,6 @@ func (r Runner) replace(
 		return Run{}, err
 	}
 	return r.create(ctx, c, owner, desired, key)
-}
-
-func foreign(owner client.Object, live *batchv1.Job) error {
-	return &apply.ForeignError{
-		Child: "Job " + client.ObjectKeyFromObject(live).String(), Owner: client.ObjectKeyFromObject(owner).String(),
-	}
 }
 
 // isSlow says whether a Job has had time to start a pod, and none has run.

@@ -173,9 +173,32 @@ func TestRunPassesErrorsOn(t *testing.T) {
 	}
 }
 
+func TestAJobWithoutItsLabelsIsKnownAgain(t *testing.T) {
+	t.Parallel()
+	lost := migration("k1", ended(batchv1.JobComplete))
+	lost.Labels, lost.OwnerReferences = nil, nil
+	c := world(t, interceptor.Funcs{Get: func(ctx context.Context, next client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		err := next.Get(ctx, key, obj, opts...)
+		if j, ok := obj.(*batchv1.Job); ok {
+			j.Spec, j.Status = batchv1.JobSpec{}, batchv1.JobStatus{} // as the cache shows it
+		}
+		return err
+	}}, interceptor.Funcs{}, lost)
+	got, err := at(time.Hour).Run(t.Context(), c, service(), desired("old"), "k1")
+	if err != nil || got.State != Succeeded {
+		t.Errorf("Run() = %+v, %v", got, err)
+	}
+	live := &batchv1.Job{}
+	if err := c.Reader.Get(t.Context(), client.ObjectKeyFromObject(lost), live); err != nil || live.Labels["app"] != "svc" || !c.Writer.Controls(service(), live) {
+		t.Errorf("the Job is %+v, %v", live.ObjectMeta, err)
+	}
+}
+
 func TestAFinishedJobCostsNoRequest(t *testing.T) {
 	t.Parallel()
-	c := world(t, interceptor.Funcs{}, interceptor.Funcs{}, migration("k1", ended(batchv1.JobComplete)))
+	c := world(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return errors.New("unexpected write")
+	}}, interceptor.Funcs{}, migration("k1", ended(batchv1.JobComplete)))
 	c.Reader = nil
 	c.Writer = apply.NewWriter(c.Client, nil)
 	if got, err := at(time.Hour).Run(t.Context(), c, service(), desired("old"), "k1"); err != nil || got.State != Succeeded {

@@ -52,7 +52,7 @@ func world(t *testing.T, cached, live interceptor.Funcs, objects ...client.Objec
 func migration(key string, status batchv1.JobStatus) *batchv1.Job {
 	j := ownedBy(service(), desired("old"))
 	j.UID, j.CreationTimestamp, j.Status = "uid-old", metav1.NewTime(start), status
-	j.Annotations = map[string]string{AnnotationKey: key}
+	j.Annotations = map[string]string{AnnotationKey: key, apply.AnnotationOwnerUID: "uid-svc"}
 	return j
 }
 

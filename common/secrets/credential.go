@@ -4,7 +4,6 @@ package secrets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -59,9 +58,4 @@ func explain(ctx context.Context, c target.Cluster, key types.NamespacedName, ke
 		return fmt.Sprintf("ExternalSecret %q is not synced: %s", key.Name, ready.Message)
 	}
 	return fmt.Sprintf("ExternalSecret %q is not synced yet", key.Name)
-}
-
-func isUnknownKind(err error) bool {
-	var unknown unknownKind
-	return errors.As(err, &unknown)
 }

@@ -53,12 +53,12 @@ func TestStoreGate(t *testing.T) {
 		{name: "silent", kind: api.ClusterSecretStoreKind, objects: []client.Object{cluster(SyncStatus{})}, reason: api.ReasonSecretStoreNotReady, says: "not ready"},
 		{name: "broken", kind: api.ClusterSecretStoreKind, objects: []client.Object{cluster(synced("False", "sealed"))}, reason: api.ReasonSecretStoreNotReady,
 			says: `ClusterSecretStore "store" is not ready; upstream secret backend unreachable`},
-		{name: "unknown kind", kind: "VaultStore", reason: api.ReasonSecretStoreNotReady, fails: true, says: `"VaultStore" is no kind`},
+		{name: "unknown kind", kind: "VaultStore", reason: api.ReasonSecretStoreNotReady, fails: true, says: `VaultStore "store": it is no kind`},
 		{name: "not installed", kind: api.ClusterSecretStoreKind, hooks: failingGet(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ClusterSecretStore"}}),
 			reason: api.ReasonSecretStoreNotReady, says: "install External Secrets"},
 		{name: "outside of the registration", kind: api.NamespacedSecretStoreKind, hooks: failingGet(errors.New(`unable to get: ns/store because of unknown namespace for the cache`)),
 			reason: api.ReasonSecretStoreNotReady, fails: true, says: "unknown namespace for the cache"},
-		{name: "API server down", kind: api.ClusterSecretStoreKind, hooks: failingGet(errors.New("connection refused")), fails: true},
+		{name: "kept out of the cache", kind: api.ClusterSecretStoreKind, hooks: failingGet(errors.New("ClusterSecretStore cannot be read: missing permission")), reason: api.ReasonSecretStoreNotReady, fails: true, says: "missing permission"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

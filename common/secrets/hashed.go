@@ -43,7 +43,7 @@ func Hashed(owner metav1.Object, base string, labels map[string]string, data map
 
 func baseLabel(base string) string { return naming.Bounded(base, "", maxLabelValue) }
 
-// Ensure creates a Hashed Secret unless it is there. A Secret of that name with other content, or of another owner, is a
+// Ensure creates a Hashed Secret unless it is there, and gives it back labels that it lost. A Secret of that name with other content, or of another owner, is a
 // ConfigError: pods would run with a configuration that nobody asked for.
 func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *corev1.Secret) reconcile.Outcome {
 	key, live := client.ObjectKeyFromObject(hashed), &corev1.Secret{}
@@ -54,12 +54,13 @@ func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *
 		}
 		err = c.Reader.Get(ctx, key, live) // not in the cache yet, or without our labels
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return notStored(fmt.Errorf("reading Secret %s: %w", key, err))
-	case !c.Writer.Controls(owner, live):
-		return notStored(&apply.ForeignError{Child: "Secret " + key.String(), Owner: client.ObjectKeyFromObject(owner).String()})
-	case !oslo.SameContent(live.Data, hashed.Data):
+	}
+	if err := c.Writer.Restore(ctx, owner, live, hashed.Labels); err != nil {
+		return notStored(err)
+	}
+	if !oslo.SameContent(live.Data, hashed.Data) {
 		return reconcile.Fail(api.ReasonConfigError, fmt.Errorf(
 			"secret %s has other content than its name stands for: delete it, and it is written anew", key))
 	}

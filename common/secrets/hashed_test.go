@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
 )
 
 func hashed(content string) *corev1.Secret {
@@ -74,7 +75,7 @@ func TestEnsure(t *testing.T) {
 		{name: "there, but not in the cache yet", there: ownedBy(service(), hashed("one")), hooks: unseen},
 		{name: "other content", there: ownedBy(service(), forged.DeepCopy()), reason: api.ReasonConfigError, fails: true, says: "other content"},
 		{name: "other content, outside of the cache", there: ownedBy(service(), forged.DeepCopy()), hooks: unseen, reason: api.ReasonConfigError, fails: true, says: "other content"},
-		{name: "of another owner", there: ownedBy(stranger(), hashed("one")), reason: api.ReasonConfigError, fails: true, says: "not controlled by ns/svc"},
+		{name: "of another owner", there: ownedBy(stranger(), hashed("one")), reason: api.ReasonConfigError, fails: true, says: "not controlled by ConfigMap ns/svc"},
 		{name: "of nobody", there: hashed("one"), hooks: unseen, reason: api.ReasonConfigError, fails: true, says: "not controlled by"},
 		{name: "over quota", hooks: refusing(apierrors.NewForbidden(corev1.Resource("secrets"), "x", errors.New("exceeded quota"))), reason: api.ReasonConfigError, fails: true, says: "exceeded quota"},
 		{name: "API server down", hooks: refusing(errors.New("connection refused")), fails: true},
@@ -102,13 +103,43 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+func TestEnsureRestoresWhatTellsWhoseItIs(t *testing.T) {
+	t.Parallel()
+	c := world(t, interceptor.Funcs{})
+	expect(t, Ensure(t.Context(), c, service(), hashed("one")), "", false)
+	lost := &corev1.Secret{}
+	if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(hashed("one")), lost); err != nil {
+		t.Fatal(err)
+	}
+	lost.Labels, lost.OwnerReferences = map[string]string{"theirs": "1"}, nil
+	if err := c.Client.Update(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, Ensure(t.Context(), c, service(), hashed("one")), "", false)
+	live := &corev1.Secret{}
+	if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(lost), live); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Writer.Controls(service(), live) || live.Labels[LabelBase] != "svc-config" || live.Labels["theirs"] != "1" {
+		t.Errorf("restored: %+v", live.ObjectMeta)
+	}
+}
+
 func TestEnsureCostsNothingOnceTheSecretIsThere(t *testing.T) {
 	t.Parallel()
 	c := world(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 		return errors.New("unexpected write")
-	}}, ownedBy(service(), hashed("one")))
+	}, Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return errors.New("unexpected write")
+	}}, marked(hashed("one")))
 	c.Reader = nil
 	expect(t, Ensure(t.Context(), c, service(), hashed("one")), "", false)
+}
+
+// marked is a Secret that the service has created.
+func marked(s *corev1.Secret) *corev1.Secret {
+	s.Annotations = map[string]string{apply.AnnotationOwnerUID: "uid-svc"}
+	return ownedBy(service(), s)
 }
 
 // version is a config Secret that is so many hours old.

@@ -34,7 +34,8 @@ func StoreGate(ctx context.Context, c target.Cluster, owner client.Object, ref a
 		return reconcile.Wait(Retry, api.ReasonSecretStoreNotReady, fmt.Sprintf(
 			"%s %q cannot be looked up: the cluster serves no %s; install External Secrets", ref.Kind, ref.Name, GroupVersion))
 	case err != nil:
-		return unreadable(api.ReasonSecretStoreNotReady, fmt.Errorf("reading %s %q: %w", ref.Kind, ref.Name, err))
+		// The cache answers, so this will not pass by itself: the kind or the namespace is kept out of it.
+		return reconcile.Fail(api.ReasonSecretStoreNotReady, fmt.Errorf("reading %s %q: %w", ref.Kind, ref.Name, err))
 	case status.Ready().Status != corev1.ConditionTrue:
 		return reconcile.Wait(Retry, api.ReasonSecretStoreNotReady, fmt.Sprintf(
 			"%s %q is not ready; upstream secret backend unreachable", ref.Kind, ref.Name))
@@ -53,19 +54,13 @@ func storeStatus(ctx context.Context, c target.Cluster, namespace string, ref ap
 		err := c.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, store, client.UnsafeDisableDeepCopy)
 		return store.Status, err
 	}
-	return SyncStatus{}, unknownKind(ref.Kind)
-}
-
-type unknownKind api.SecretStoreKind
-
-func (k unknownKind) Error() string {
-	return fmt.Sprintf("%q is no kind of secret store: use %s or %s", string(k), api.ClusterSecretStoreKind, api.NamespacedSecretStoreKind)
+	return SyncStatus{}, fmt.Errorf("it is no kind of secret store: use %s or %s", api.ClusterSecretStoreKind, api.NamespacedSecretStoreKind)
 }
 
 // unreadable judges a failed read. What only an edit can mend is shown on the condition; a passing fault keeps the
 // verdict of the last pass.
 func unreadable(reason string, err error) reconcile.Outcome {
-	if outsideOfCache(err) || isUnknownKind(err) || apply.IsRefused(err) {
+	if outsideOfCache(err) || apply.IsRefused(err) {
 		return reconcile.Fail(reason, err)
 	}
 	return reconcile.Error(err)
