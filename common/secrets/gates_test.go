@@ -53,7 +53,7 @@ func TestStoreGate(t *testing.T) {
 		{name: "silent", kind: api.ClusterSecretStoreKind, objects: []client.Object{cluster(SyncStatus{})}, reason: api.ReasonSecretStoreNotReady, says: "not ready"},
 		{name: "broken", kind: api.ClusterSecretStoreKind, objects: []client.Object{cluster(synced("False", "sealed"))}, reason: api.ReasonSecretStoreNotReady,
 			says: `ClusterSecretStore "store" is not ready; upstream secret backend unreachable`},
-		{name: "unknown kind", kind: "VaultStore", reason: api.ReasonSecretStoreNotReady, fails: true, says: `VaultStore "store": it is no kind`},
+		{name: "unknown kind", kind: "VaultStore", reason: api.ReasonSecretStoreNotReady, fails: true, says: `"VaultStore" is no kind of secret store`},
 		{name: "not installed", kind: api.ClusterSecretStoreKind, hooks: failingGet(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ClusterSecretStore"}}),
 			reason: api.ReasonSecretStoreNotReady, says: "install External Secrets"},
 		{name: "outside of the registration", kind: api.NamespacedSecretStoreKind, hooks: failingGet(errors.New(`unable to get: ns/store because of unknown namespace for the cache`)),

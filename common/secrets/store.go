@@ -54,7 +54,7 @@ func storeStatus(ctx context.Context, c target.Cluster, namespace string, ref ap
 		err := c.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, store, client.UnsafeDisableDeepCopy)
 		return store.Status, err
 	}
-	return SyncStatus{}, fmt.Errorf("it is no kind of secret store: use %s or %s", api.ClusterSecretStoreKind, api.NamespacedSecretStoreKind)
+	return SyncStatus{}, fmt.Errorf("%q is no kind of secret store: use %s or %s", ref.Kind, api.ClusterSecretStoreKind, api.NamespacedSecretStoreKind)
 }
 
 // unreadable judges a failed read. What only an edit can mend is shown on the condition; a passing fault keeps the
