@@ -89,7 +89,7 @@ func TestGivenStoreWaits(t *testing.T) {
 			name: "line break", given: func(w *world) { w.update(given(openbao.Credentials{RoleID: "r", SecretID: "s\n"})) },
 			reason: "WaitingForCredentials", message: "line break",
 		},
-		{name: "no CA", given: func(w *world) { w.delete(secret("bao-tls-ca")) }, reason: "WaitingForCredentials", message: "CA Secret bao-tls-ca does not exist"},
+		{name: "no CA", given: func(w *world) { w.delete(secret("bao-tls-ca")) }, reason: "WaitingForCredentials", message: "Secret bao-tls-ca does not exist"},
 		{
 			name: "no mode", given: func(w *world) {
 				store := w.store()

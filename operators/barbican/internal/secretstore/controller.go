@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -56,11 +57,13 @@ type Options struct {
 
 // Controller reconciles BarbicanSecretStores, each by the table of its mode.
 type Controller struct {
-	managed    *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
-	brownfield *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
-	client     client.Client
-	woken      chan event.GenericEvent
+	managed, brownfield *lifeCycle
+
+	client client.Client
+	woken  chan event.GenericEvent
 }
+
+type lifeCycle = reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
 
 // steps are the rows of both tables.
 type steps struct {
@@ -80,22 +83,20 @@ func New(o Options) (*Controller, error) {
 	o.Timeout = cmp.Or(o.Timeout, openbao.DefaultTimeout)
 	c := &Controller{client: o.Client, woken: make(chan event.GenericEvent, 100)}
 	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts)}
-	managed, managedErr := reconcile.NewPipeline(o.Observer, s.managed()...)
-	brownfield, brownfieldErr := reconcile.NewPipeline(o.Observer, s.brownfield()...)
-	if err := errors.Join(managedErr, brownfieldErr); err != nil {
-		return nil, fmt.Errorf("building the tables of secret stores: %w", err)
-	}
-	c.managed, c.brownfield = s.lifeCycle(managed), s.lifeCycle(brownfield)
-	return c, nil
+	var managedErr, brownfieldErr error
+	c.managed, managedErr = s.lifeCycle(s.managed())
+	c.brownfield, brownfieldErr = s.lifeCycle(s.brownfield())
+	return c, errors.Join(managedErr, brownfieldErr)
 }
 
-func (s *steps) lifeCycle(table *reconcile.Pipeline[*v1alpha1.BarbicanSecretStore, handoff]) *reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff] {
-	return &reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]{
+func (s *steps) lifeCycle(table []step) (*lifeCycle, error) {
+	pipeline, err := reconcile.NewPipeline(s.Observer, table...)
+	return &lifeCycle{
 		New:    func() *v1alpha1.BarbicanSecretStore { return &v1alpha1.BarbicanSecretStore{} },
-		Client: s.Client, Recorder: s.Recorder, Pipeline: table, Targets: s.Targets,
+		Client: s.Client, Recorder: s.Recorder, Pipeline: pipeline, Targets: s.Targets,
 		Place: s.place, Gate: api.ConditionCredentialsReady,
 		Cleanup: s.cleanUp, Swept: sweptKinds, Gone: s.gone,
-	}
+	}, err
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -119,19 +120,16 @@ func (c *Controller) wake(store types.NamespacedName) {
 }
 
 // gone forgets a store, also one that vanished unseen.
-func (s *steps) gone(store types.NamespacedName, _ types.UID) {
+func (s *steps) gone(store types.NamespacedName, uid types.UID) {
 	s.verdicts.Forget(store)
-	s.memory.forget(store)
+	s.memory.forget(uid)
 	s.Remints.ForgetStore(store)
 }
 
 func (s *steps) parent(ctx context.Context, store *v1alpha1.BarbicanSecretStore) (*v1alpha1.Barbican, error) {
-	var parent v1alpha1.Barbican
+	parent := &v1alpha1.Barbican{}
 	key := types.NamespacedName{Namespace: store.Namespace, Name: store.Spec.BarbicanRef.Name}
-	if err := s.Client.Get(ctx, key, &parent, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
-	return &parent, nil
+	return parent, s.Client.Get(ctx, key, parent, client.UnsafeDisableDeepCopy)
 }
 
 // place is the cluster of the store's Barbican. It is noted on the store before
@@ -157,7 +155,7 @@ func (s *steps) place(ctx context.Context, store *v1alpha1.BarbicanSecretStore) 
 		return cluster, reconcile.Outcome{} // the engine reports it; nothing is written before it resolves
 	}
 	before := store.DeepCopy()
-	store.Annotations = mergeAnnotation(store.Annotations, v1alpha1.AnnotationChildrenCluster, cluster)
+	metav1.SetMetaDataAnnotation(&store.ObjectMeta, v1alpha1.AnnotationChildrenCluster, cluster)
 	if err := s.Client.Patch(ctx, store, client.MergeFrom(before)); err != nil {
 		return "", reconcile.Error(fmt.Errorf("noting the target cluster: %w", err))
 	}
@@ -172,14 +170,6 @@ func distrust(store *v1alpha1.BarbicanSecretStore) {
 	if c != nil && c.ObservedGeneration != store.Generation {
 		store.Status.CredentialsHash = ""
 	}
-}
-
-func mergeAnnotation(annotations map[string]string, key, value string) map[string]string {
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	return annotations
 }
 
 var sweptKinds = []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}

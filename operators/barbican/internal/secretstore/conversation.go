@@ -112,7 +112,7 @@ func (c conversation) provision(ctx context.Context, keyStore KeyStore, v *verdi
 		v.provisioning = judgeToken(err)
 		return
 	}
-	session, err := keyStore.Provisioner(ctx, jwt)
+	session, err := keyStore.LoginKubernetes(ctx, provisioner, jwt)
 	if err != nil {
 		v.provisioning = judgeProvisioning(err, c.mount)
 		return
@@ -146,7 +146,7 @@ func (c conversation) validate(ctx context.Context, keyStore KeyStore, v *verdic
 	v.credentials, v.update = judgeCredentials(err, grant, c.mount), grant.Update
 }
 
-func (c conversation) mint(ctx context.Context, session Provisioner, roleID string, trigger metrics.Trigger, v *verdict) {
+func (c conversation) mint(ctx context.Context, session *openbao.Provisioner, roleID string, trigger metrics.Trigger, v *verdict) {
 	id, err := session.Mint(ctx, appRole, map[string]string{"store": c.store.String(), "store-uid": string(c.uid)})
 	if openbao.IsKind(err, openbao.Missing) {
 		v.provisioning = judgeProvisioning(err, c.mount)
@@ -164,7 +164,7 @@ func (c conversation) mint(ctx context.Context, session Provisioner, roleID stri
 
 // destroy makes replaced secret IDs invalid, as far as the policy allows: a
 // refusal is final, any other failure is tried again.
-func (c conversation) destroy(ctx context.Context, session Provisioner, v *verdict) {
+func (c conversation) destroy(ctx context.Context, session *openbao.Provisioner, v *verdict) {
 	for _, accessor := range c.retire {
 		err := session.Destroy(ctx, appRole, accessor)
 		if err != nil {

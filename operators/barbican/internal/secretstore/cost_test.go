@@ -41,7 +41,7 @@ func BenchmarkConvergedPass(b *testing.B) {
 }
 
 func TestConvergedPassAllocatesLittle(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
-	const limit = 200
+	const limit = 120
 	w := converged(t)
 	if n := testing.AllocsPerRun(50, func() { _, _ = w.reconcile() }); n > limit {
 		t.Errorf("%v allocations, limit %d", n, limit)

@@ -3,10 +3,13 @@
 package secretstore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -67,7 +70,7 @@ func excused(store *v1alpha1.BarbicanSecretStore) bool {
 // stale says whether the pods hold a secret ID that the server refuses. After a
 // restart of the operator nobody remembers why it minted, and a rollout does no harm.
 func (s *steps) stale(p *pass) bool {
-	f := s.memory.of(client.ObjectKeyFromObject(p.Object), p.Object.UID)
+	f := s.memory.of(p.Object.UID)
 	return f == nil || f.trigger == metrics.Reactive
 }
 
@@ -78,16 +81,14 @@ func (s *steps) givenCredentials(ctx context.Context, p *pass) reconcile.Outcome
 	if p.Object.Spec.OpenBao == nil || p.Object.Spec.OpenBao.Server == nil {
 		return waiting(v1alpha1.ReasonWaitingForCredentials, "spec.openBao names neither an instance nor a server")
 	}
-	pair, missing, err := s.pair(ctx, p)
-	ca := []byte(nil)
-	if err == nil && missing == "" {
-		ca, missing, err = s.authority(ctx, p)
-	}
-	switch {
-	case err != nil:
-		return reconcile.Error(err)
-	case missing != "":
-		return waiting(v1alpha1.ReasonWaitingForCredentials, "%s", missing)
+	pair, missing := s.pair(ctx, p)
+	ca, missingCA := s.authority(ctx, p)
+	for _, o := range []reconcile.Outcome{
+		missing.outcome(v1alpha1.ReasonWaitingForCredentials), missingCA.outcome(v1alpha1.ReasonWaitingForCredentials),
+	} {
+		if !o.Done() {
+			return o
+		}
 	}
 	p.Values.stored.Credentials = pair
 	v, known := s.converse(ctx, s.conversation(p, s.server(p, ca)))
@@ -100,42 +101,56 @@ func (s *steps) givenCredentials(ctx context.Context, p *pass) reconcile.Outcome
 	return s.valid(p, v)
 }
 
-// pair reads the given credentials; missing says what to do if they are not there.
-func (s *steps) pair(ctx context.Context, p *pass) (pair openbao.Credentials, missing string, err error) {
-	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CredentialsSecretName()}
-	secret, err := p.Children.Secrets.Get(ctx, key)
+// lack is what keeps a Secret from being used: words for the user, or an error.
+type lack struct {
+	words string
+	err   error
+}
+
+func (l lack) outcome(reason string) reconcile.Outcome {
+	if l.words != "" {
+		return waiting(reason, "%s", l.words)
+	}
+	return reconcile.Error(l.err)
+}
+
+// values reads keys of a Secret, none of which may be empty.
+func (s *steps) values(ctx context.Context, p *pass, name string, keys ...string) ([][]byte, lack) {
+	secret, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: p.Object.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
-		return pair, fmt.Sprintf("Secret %s does not exist", key.Name), nil
+		return nil, lack{words: fmt.Sprintf("Secret %s does not exist", name)}
 	case err != nil:
-		return pair, "", fmt.Errorf("reading secret %s: %w", key, err)
+		return nil, lack{err: fmt.Errorf("reading secret %s: %w", name, err)}
 	}
-	pair = pairOf(secret)
+	values := lo.Map(keys, func(key string, _ int) []byte { return secret.Data[key] })
+	if slices.ContainsFunc(values, func(value []byte) bool { return len(value) == 0 }) {
+		return nil, lack{words: fmt.Sprintf("Secret %s lacks %s", name, strings.Join(keys, " or "))}
+	}
+	return values, lack{}
+}
+
+// pair reads the given credentials.
+func (s *steps) pair(ctx context.Context, p *pass) (openbao.Credentials, lack) {
+	name := p.Object.CredentialsSecretName()
+	values, missing := s.values(ctx, p, name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey)
 	switch {
-	case pair.RoleID == "" || pair.SecretID == "":
-		missing = fmt.Sprintf("Secret %s lacks %s or %s", key.Name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey)
-	case strings.ContainsAny(pair.RoleID+pair.SecretID, "\r\n"):
-		missing = fmt.Sprintf("%s or %s of Secret %s contains a line break: write them without one", v1alpha1.RoleIDKey, v1alpha1.SecretIDKey, key.Name)
+	case values == nil:
+		return openbao.Credentials{}, missing
+	case bytes.ContainsAny(slices.Concat(values...), "\r\n"):
+		return openbao.Credentials{}, lack{words: fmt.Sprintf("%s or %s of Secret %s contains a line break: write them without one",
+			v1alpha1.RoleIDKey, v1alpha1.SecretIDKey, name)}
 	}
-	return pair, missing, nil
+	return openbao.Credentials{RoleID: string(values[0]), SecretID: string(values[1])}, lack{}
 }
 
 // authority reads the CA of the server, nil for that of the system.
-func (s *steps) authority(ctx context.Context, p *pass) (ca []byte, missing string, err error) {
-	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CASecretName()}
-	if key.Name == "" {
-		return nil, "", nil
+func (s *steps) authority(ctx context.Context, p *pass) ([]byte, lack) {
+	if p.Object.CASecretName() == "" {
+		return nil, lack{}
 	}
-	secret, err := p.Children.Secrets.Get(ctx, key)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, fmt.Sprintf("CA Secret %s does not exist", key.Name), nil
-	case err != nil:
-		return nil, "", fmt.Errorf("reading secret %s: %w", key, err)
-	case len(secret.Data[v1alpha1.CABundleKey]) == 0:
-		return nil, fmt.Sprintf("CA Secret %s lacks %s", key.Name, v1alpha1.CABundleKey), nil
-	}
-	return secret.Data[v1alpha1.CABundleKey], "", nil
+	values, missing := s.values(ctx, p, p.Object.CASecretName(), v1alpha1.CABundleKey)
+	return slices.Concat(values...), missing
 }
 
 // valid records the pair as validated; a re-mint counts from here.
@@ -151,14 +166,14 @@ func (s *steps) valid(p *pass, v verdict) reconcile.Outcome {
 		next = p.Values.stored.nextVisit(s.Clock.Now())
 	}
 	outcome := reconcile.Ready(v1alpha1.ReasonCredentialsAvailable, message).After(next)
-	key := client.ObjectKeyFromObject(p.Object)
-	f := s.memory.of(key, p.Object.UID)
+	f := s.memory.of(p.Object.UID)
 	if f == nil || f.counted || f.SecretID != p.Values.stored.SecretID {
 		return outcome
 	}
 	return outcome.Persisted(func(err error) {
-		if err == nil && s.memory.count(f) {
-			s.Remints.Reminted(key, f.trigger)
+		f.counted = err == nil
+		if f.counted && f.trigger != initial {
+			s.Remints.Reminted(client.ObjectKeyFromObject(p.Object), f.trigger)
 		}
 	})
 }

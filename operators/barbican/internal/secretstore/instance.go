@@ -19,16 +19,25 @@ func AddToScheme(scheme *runtime.Scheme) error {
 }
 
 // OpenBaoCluster is what we read of an OpenBao instance.
+//
+// +kubebuilder:object:root=true
 type OpenBaoCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Status struct {
-		Conditions []metav1.Condition `json:"conditions,omitempty"`
-	} `json:"status,omitzero"`
+	Status OpenBaoClusterStatus `json:"status,omitzero"`
+}
+
+// OpenBaoClusterStatus is what we read of an instance's status.
+//
+// +kubebuilder:object:generate=true
+type OpenBaoClusterStatus struct {
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // OpenBaoClusterList is a list of OpenBaoClusters.
+//
+// +kubebuilder:object:root=true
 type OpenBaoClusterList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitzero"`
@@ -38,31 +47,4 @@ type OpenBaoClusterList struct {
 
 func (o *OpenBaoCluster) available() bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, "Available")
-}
-
-// DeepCopyObject implements runtime.Object.
-func (o *OpenBaoCluster) DeepCopyObject() runtime.Object {
-	c := o.copy()
-	return &c
-}
-
-func (o *OpenBaoCluster) copy() OpenBaoCluster {
-	c := *o
-	o.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
-	c.Status.Conditions = nil
-	for i := range o.Status.Conditions {
-		c.Status.Conditions = append(c.Status.Conditions, *o.Status.Conditions[i].DeepCopy())
-	}
-	return c
-}
-
-// DeepCopyObject implements runtime.Object.
-func (l *OpenBaoClusterList) DeepCopyObject() runtime.Object {
-	c := *l
-	l.ListMeta.DeepCopyInto(&c.ListMeta)
-	c.Items = nil
-	for i := range l.Items {
-		c.Items = append(c.Items, l.Items[i].copy())
-	}
-	return &c
 }

@@ -124,13 +124,13 @@ func TestManagedStoreWaits(t *testing.T) {
 			name:  "no CA",
 			given: func(w *world) { w.delete(secret("bao-tls-ca")) },
 			want:  []string{"ProvisioningReady=False/WaitingForInstanceTLS"}, events: []string{"WaitingForInstanceTLS"},
-			message: "CA Secret bao-tls-ca does not exist",
+			message: "Secret bao-tls-ca does not exist",
 		},
 		{
 			name:  "empty CA",
 			given: func(w *world) { w.update(secret("bao-tls-ca")) },
 			want:  []string{"ProvisioningReady=False/WaitingForInstanceTLS"}, events: []string{"WaitingForInstanceTLS"},
-			message: "CA Secret bao-tls-ca lacks ca.crt",
+			message: "Secret bao-tls-ca lacks ca.crt",
 		},
 		{
 			name:  "CA without a certificate",

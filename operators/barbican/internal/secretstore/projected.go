@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,42 +43,25 @@ func (s *steps) projected(ctx context.Context, p *pass) reconcile.Outcome {
 	return reconcile.Ready(v1alpha1.ReasonConfigProjected, fmt.Sprintf("The Deployment of Barbican %s runs with this store", name))
 }
 
-// deployment is the Deployment of the store's Barbican, nil without one.
+// deployment is the Deployment of the store's Barbican, an empty one without any.
 func (s *steps) deployment(ctx context.Context, p *pass) (*appsv1.Deployment, error) {
 	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.Spec.BarbicanRef.Name}
-	var found appsv1.Deployment
-	if err := p.Children.Client.Get(ctx, key, &found, client.UnsafeDisableDeepCopy); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil, nil
-		}
+	found := &appsv1.Deployment{}
+	if err := p.Children.Client.Get(ctx, key, found, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading deployment %s: %w", key, err)
 	}
-	return &found, nil
+	return found, nil
 }
 
 // mountedConfig is the configuration file that the Deployment mounts, nil without one.
 func (s *steps) mountedConfig(ctx context.Context, p *pass, deployment *appsv1.Deployment) ([]byte, error) {
-	if deployment == nil {
-		return nil, nil
-	}
 	for _, volume := range deployment.Spec.Template.Spec.Volumes {
 		if volume.Name == configVolume && volume.Secret != nil {
-			return s.config(ctx, p, volume.Secret)
+			values, missing := s.values(ctx, p, volume.Secret.SecretName, configFile)
+			return slices.Concat(values...), missing.err
 		}
 	}
 	return nil, nil
-}
-
-func (s *steps) config(ctx context.Context, p *pass, source *corev1.SecretVolumeSource) ([]byte, error) {
-	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: source.SecretName}
-	secret, err := p.Children.Secrets.Get(ctx, key)
-	if err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("reading secret %s: %w", key, err)
-	}
-	return secret.Data[configFile], nil
 }
 
 // hasLine looks for a whole line; one without an end may be cut and does not count.
@@ -103,7 +86,7 @@ func (s *steps) retirable(ctx context.Context, p *pass) []string {
 		return nil
 	}
 	deployment, err := s.deployment(ctx, p)
-	if err != nil || deployment == nil || deployment.Spec.Template.Annotations[v1alpha1.AnnotationSecretStoreCredentialsHash] != hash {
+	if err != nil || deployment.Spec.Template.Annotations[v1alpha1.AnnotationSecretStoreCredentialsHash] != hash {
 		return nil
 	}
 	status := deployment.Status

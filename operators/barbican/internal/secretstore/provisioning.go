@@ -63,13 +63,12 @@ func (s *steps) recall(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	key, stored := client.ObjectKeyFromObject(p.Object), p.Values.stored
-	f := s.memory.of(key, p.Object.UID)
+	stored, f := p.Values.stored, s.memory.of(p.Object.UID)
 	switch {
 	case f != nil && f.SecretID != stored.SecretID && !stored.mintedAt.After(f.mintedAt):
 		return s.write(ctx, p, f.credential)
 	case f != nil && f.counted:
-		s.memory.forget(key)
+		s.memory.forget(p.Object.UID)
 	}
 	if !labelled && stored.usable(s.Clock.Now()) {
 		return s.write(ctx, p, stored)
@@ -112,12 +111,14 @@ func (s *steps) negotiate(ctx context.Context, p *pass, server openbao.Options) 
 			return nil
 		}
 		p.Values.verdict = v
-		p.Object.Status.PreviousSecretIDAccessors = lo.Without(p.Object.Status.PreviousSecretIDAccessors, v.retired...)
+		if len(v.retired) > 0 {
+			p.Object.Status.PreviousSecretIDAccessors = lo.Without(p.Object.Status.PreviousSecretIDAccessors, v.retired...)
+		}
 		if v.minted == nil {
 			return nil
 		}
 		p.Values.known = false
-		s.memory.keep(client.ObjectKeyFromObject(p.Object), p.Object.UID, *v.minted)
+		s.memory.keep(p.Object.UID, *v.minted)
 		if err := s.write(ctx, p, v.minted.credential); err != nil {
 			return err
 		}
@@ -155,14 +156,8 @@ func (s *steps) instance(ctx context.Context, p *pass) (openbao.Options, reconci
 	case !instance.available():
 		return openbao.Options{}, waiting(v1alpha1.ReasonWaitingForInstance, "OpenBaoCluster %s is not Available", key.Name)
 	}
-	ca, missing, err := s.authority(ctx, p)
-	switch {
-	case err != nil:
-		return openbao.Options{}, reconcile.Error(err)
-	case missing != "":
-		return openbao.Options{}, waiting(v1alpha1.ReasonWaitingForInstanceTLS, "%s", missing)
-	}
-	return s.server(p, ca), reconcile.Outcome{}
+	ca, missing := s.authority(ctx, p)
+	return s.server(p, ca), missing.outcome(v1alpha1.ReasonWaitingForInstanceTLS)
 }
 
 func waiting(reason, format string, args ...any) reconcile.Outcome {
