@@ -70,7 +70,9 @@ func TestCovers(t *testing.T) {
 		{"selector narrowed", func(d *appsv1.Deployment) {
 			d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}
 		}, false},
-		{"empty value filled", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env[2].ValueFrom = &corev1.EnvVarSource{} }, false},
+		{"empty value filled", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Env[2].ValueFrom = &corev1.EnvVarSource{}
+		}, false},
 		{"zero of an integer or string", func(d *appsv1.Deployment) { *d.Spec.Strategy.RollingUpdate.MaxUnavailable = intstr.FromString("0") }, false},
 		{"false to true", func(d *appsv1.Deployment) { *d.Spec.Template.Spec.EnableServiceLinks = true }, false},
 	} {
@@ -94,11 +96,15 @@ func TestCoversSeesAdditionsToPolicies(t *testing.T) {
 	}}
 	for name, edit := range map[string]func(*networkingv1.NetworkPolicySpec){
 		"pods of an all-pods policy": func(s *networkingv1.NetworkPolicySpec) { s.PodSelector.MatchLabels = labels() },
-		"ports of an open rule":      func(s *networkingv1.NetworkPolicySpec) { s.Ingress[0].Ports = make([]networkingv1.NetworkPolicyPort, 1) },
-		"peers of an open rule":      func(s *networkingv1.NetworkPolicySpec) { s.Ingress[0].From = make([]networkingv1.NetworkPolicyPeer, 1) },
-		"pods of a namespace peer":   func(s *networkingv1.NetworkPolicySpec) { s.Egress[0].To[0].PodSelector = &metav1.LabelSelector{} },
-		"labels of any namespace":    func(s *networkingv1.NetworkPolicySpec) { s.Egress[0].To[0].NamespaceSelector.MatchLabels = labels() },
-		"another rule":               func(s *networkingv1.NetworkPolicySpec) { s.Egress = append(s.Egress, networkingv1.NetworkPolicyEgressRule{}) },
+		"ports of an open rule": func(s *networkingv1.NetworkPolicySpec) {
+			s.Ingress[0].Ports = make([]networkingv1.NetworkPolicyPort, 1)
+		},
+		"peers of an open rule":    func(s *networkingv1.NetworkPolicySpec) { s.Ingress[0].From = make([]networkingv1.NetworkPolicyPeer, 1) },
+		"pods of a namespace peer": func(s *networkingv1.NetworkPolicySpec) { s.Egress[0].To[0].PodSelector = &metav1.LabelSelector{} },
+		"labels of any namespace":  func(s *networkingv1.NetworkPolicySpec) { s.Egress[0].To[0].NamespaceSelector.MatchLabels = labels() },
+		"another rule": func(s *networkingv1.NetworkPolicySpec) {
+			s.Egress = append(s.Egress, networkingv1.NetworkPolicyEgressRule{})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -351,9 +351,15 @@ func TestErrorsNameTheChild(t *testing.T) {
 		verb string
 		call func(*testing.T, *cluster, *Writer) error
 	}{
-		{"read", func(t *testing.T, c *cluster, w *Writer) error { return w.Apply(t.Context(), c.owner, c.child("Secret")) }},
-		{"apply", func(t *testing.T, c *cluster, w *Writer) error { return w.Apply(t.Context(), c.owner, c.child("Secret")) }},
-		{"create", func(t *testing.T, c *cluster, w *Writer) error { return w.Create(t.Context(), c.owner, c.child("Secret")) }},
+		{"read", func(t *testing.T, c *cluster, w *Writer) error {
+			return w.Apply(t.Context(), c.owner, c.child("Secret"))
+		}},
+		{"apply", func(t *testing.T, c *cluster, w *Writer) error {
+			return w.Apply(t.Context(), c.owner, c.child("Secret"))
+		}},
+		{"create", func(t *testing.T, c *cluster, w *Writer) error {
+			return w.Create(t.Context(), c.owner, c.child("Secret"))
+		}},
 		{"create", func(t *testing.T, c *cluster, w *Writer) error {
 			return w.Replace(t.Context(), c.owner, c.child("Secret").(*corev1.Secret))
 		}},
