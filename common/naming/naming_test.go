@@ -10,6 +10,7 @@ import (
 )
 
 func TestBounded(t *testing.T) {
+	t.Parallel()
 	const suffix, limit = "-db-clean", 52
 	long := strings.Repeat("a", 33) + "-" + strings.Repeat("b", 10)
 	for name, want := range map[string]string{
@@ -30,6 +31,7 @@ func TestBounded(t *testing.T) {
 }
 
 func TestSelectorIsPartOfEveryLabelSet(t *testing.T) {
+	t.Parallel()
 	i := naming.Instance{App: "barbican", Name: "keys"}
 	for _, labels := range []map[string]string{i.Labels(), i.Component("db-clean"), i.ComponentSelector(naming.ComponentAPI)} {
 		for k, v := range i.Selector() {
