@@ -113,13 +113,9 @@ type mounts struct {
 
 // liveMounts are those of the Deployment that runs, empty if there is none.
 func liveMounts(ctx context.Context, p *pass) (mounts, error) {
-	var live appsv1.Deployment
-	err := p.Children.Client.Get(ctx, client.ObjectKeyFromObject(p.Object), &live, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
-		return mounts{}, fmt.Errorf("reading the Deployment for its configuration: %w", err)
-	}
-	if err != nil || !p.Children.Writer.Controls(p.Object, &live) {
-		return mounts{}, nil
+	live, err := workload.ReadDeployment(ctx, p.Children, client.ObjectKeyFromObject(p.Object))
+	if err != nil || live == nil || !p.Children.Writer.Controls(p.Object, live) {
+		return mounts{}, err
 	}
 	template := live.Spec.Template
 	m := mounts{storeMounts: storeMounts{
