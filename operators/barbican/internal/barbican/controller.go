@@ -37,8 +37,7 @@ type Dependencies struct {
 // steps are the rows' code and what they keep from pass to pass.
 type steps struct {
 	Dependencies
-	Renderer *config.Renderer
-
+	Renderer  *config.Renderer
 	validated validatedPairs
 	jobs      job.Runner
 }
@@ -53,18 +52,23 @@ var HealthReasons = probe.Reasons{
 const rememberedConfigurations = 2000
 
 // NewController checks the table and puts the life cycle around it.
-func NewController(d Dependencies) (*Controller, error) {
-	s := &steps{Dependencies: d, Renderer: config.NewRenderer(rememberedConfigurations)}
-	pipeline, err := reconcile.NewPipeline(d.Metrics, s.table()...)
+func NewController(d Dependencies) (*Controller, error) { return newSteps(d).controller() }
+
+func newSteps(d Dependencies) *steps {
+	return &steps{Dependencies: d, Renderer: config.NewRenderer(rememberedConfigurations)}
+}
+
+func (s *steps) controller() (*Controller, error) {
+	pipeline, err := reconcile.NewPipeline(s.Metrics, s.table()...)
 	if err != nil {
 		return nil, err
 	}
 	return &Controller{
 		New:      func() *v1alpha1.Barbican { return &v1alpha1.Barbican{} },
-		Client:   d.Client,
-		Recorder: d.Recorder,
+		Client:   s.Client,
+		Recorder: s.Recorder,
 		Pipeline: pipeline,
-		Targets:  d.Targets,
+		Targets:  s.Targets,
 		Place: func(_ context.Context, b *v1alpha1.Barbican) (string, reconcile.Outcome) {
 			return b.Spec.TargetClusterRef.ClusterName(), reconcile.Outcome{}
 		},

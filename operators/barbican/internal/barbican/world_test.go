@@ -59,6 +59,7 @@ var pair = openbao.Credentials{RoleID: "role-1", SecretID: "secret-id-1"}
 type world struct {
 	*testing.T
 	live       client.WithWatch // the API server itself
+	steps      *steps
 	controller *Controller
 	events     recorder
 	registry   *prometheus.Registry
@@ -137,7 +138,7 @@ func (w *world) restart() {
 // use builds the controller on the given views of the cluster.
 func (w *world) use(cached client.Client, live client.Reader, reader target.SecretReader) {
 	w.Helper()
-	controller, err := NewController(Dependencies{
+	w.steps = newSteps(Dependencies{
 		Client: cached, Recorder: &w.events, Metrics: w.metrics, OperatorNamespace: "barbican-system",
 		Health: &probe.HTTP{Reasons: HealthReasons, Cache: probe.NewCache[types.NamespacedName, probe.Verdict](
 			func(types.NamespacedName) {}, probe.Options{Patience: 10 * time.Second})},
@@ -145,6 +146,7 @@ func (w *world) use(cached client.Client, live client.Reader, reader target.Secr
 			Client: cached, Reader: live, Writer: apply.NewWriter(cached, live), Secrets: reader, HTTP: transport{w},
 		}},
 	})
+	controller, err := w.steps.controller()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -360,12 +362,18 @@ func (w *world) reconcile() (ctrl.Result, error) {
 	return w.controller.Reconcile(w.Context(), ctrl.Request{NamespacedName: key})
 }
 
-// pass reconciles once, whatever comes of it, and returns the Barbican.
-func (w *world) pass() *v1alpha1.Barbican {
+// run reconciles once, whatever comes of it.
+func (w *world) run() {
 	w.Helper()
 	if _, err := w.reconcile(); err != nil {
 		w.Logf("the pass backs off: %v", err)
 	}
+}
+
+// pass is run for a Barbican that is still there afterwards.
+func (w *world) pass() *v1alpha1.Barbican {
+	w.Helper()
+	w.run()
 	return w.barbican()
 }
 
