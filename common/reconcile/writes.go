@@ -18,6 +18,7 @@ type writes[T Object] struct {
 }
 
 func (w *writes[T]) keep(object T) {
+	object.SetManagedFields(nil) // half of its size, and nobody reads them
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.newest == nil {
