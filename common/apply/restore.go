@@ -16,7 +16,7 @@ func (w *Writer) Restore(ctx context.Context, owner, live client.Object, labels 
 	if !w.owners.writable(owner, live) {
 		return w.owners.foreign(owner, live)
 	}
-	if w.owners.marked(owner, live) && holds(live.GetLabels(), labels) {
+	if w.owners.marked(owner, live) && includes(live.GetLabels(), labels) {
 		return nil
 	}
 	next := live.DeepCopyObject().(client.Object)
@@ -29,13 +29,4 @@ func (w *Writer) Restore(ctx context.Context, owner, live client.Object, labels 
 	}
 	assign(live, next)
 	return nil
-}
-
-func holds(live, desired map[string]string) bool {
-	for key, value := range desired {
-		if is, ok := live[key]; !ok || is != value {
-			return false
-		}
-	}
-	return true
 }
