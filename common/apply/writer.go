@@ -52,6 +52,13 @@ func NewRemoteWriter(c client.Client, live client.Reader) *Writer {
 // Controls says whether obj is a child of owner.
 func (w *Writer) Controls(owner, obj client.Object) bool { return w.owners.controls(owner, obj) }
 
+// Marked says whether obj is a child of owner that has lost nothing of its ownership mark.
+func (w *Writer) Marked(owner, obj client.Object) bool { return w.owners.marked(owner, obj) }
+
+// Reclaims says whether a write of owner would restore the mark on obj: it is a child, or was one until somebody took away half
+// of the mark.
+func (w *Writer) Reclaims(owner, obj client.Object) bool { return w.owners.writable(owner, obj) }
+
 // Forget drops what is remembered about the children of an owner that is gone.
 func (w *Writer) Forget(owner types.NamespacedName) { w.memory.forget(owner) }
 

@@ -44,12 +44,11 @@ type Deployment struct {
 // when one with another selector had to make way: it is made anew by a later pass.
 func EnsureDeployment(ctx context.Context, c target.Cluster, owner client.Object, d Deployment) (*appsv1.Deployment, error) {
 	desired := d.desired(owner)
-	var live appsv1.Deployment
-	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), &live, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Deployment %s: %w", client.ObjectKeyFromObject(desired), err)
+	live, err := ReadDeployment(ctx, c, client.ObjectKeyFromObject(desired))
+	if err != nil {
+		return nil, err
 	}
-	exists := err == nil && c.Writer.Controls(owner, &live)
+	exists := live != nil && c.Writer.Reclaims(owner, live)
 	if exists && !maps.Equal(live.Spec.Selector.MatchLabels, desired.Spec.Selector.MatchLabels) {
 		_, err := c.Writer.Delete(ctx, owner, desired)
 		return nil, err
@@ -58,12 +57,30 @@ func EnsureDeployment(ctx context.Context, c target.Cluster, owner client.Object
 		desired.Spec.Replicas = nil
 		desired.Annotations = map[string]string{AnnotationScaledBy: "HorizontalPodAutoscaler"}
 		if live.Annotations[AnnotationScaledBy] == "" {
-			if err := keepSize(ctx, c, &live); err != nil {
+			if err := keepSize(ctx, c, live); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return desired, c.Writer.Apply(ctx, owner, desired)
+}
+
+// ReadDeployment returns a Deployment as it is, shared with the cache, or nil without one. The cache holds nothing but the
+// metadata of one that has lost our label, so that one is read from the API server.
+func ReadDeployment(ctx context.Context, c target.Cluster, key client.ObjectKey) (*appsv1.Deployment, error) {
+	live := &appsv1.Deployment{}
+	err := c.Client.Get(ctx, key, live, client.UnsafeDisableDeepCopy)
+	if err == nil && live.Spec.Selector == nil {
+		live = &appsv1.Deployment{}
+		err = c.Reader.Get(ctx, key, live)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return live, nil
 }
 
 // keepSize gives the present size to a field owner of its own, since our next apply drops it. It reads the API server

@@ -18,6 +18,7 @@ import (
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/naming"
 )
 
 func TestDeployment(t *testing.T) {
@@ -285,5 +286,47 @@ func TestRollout(t *testing.T) {
 				t.Error("the message changes by itself")
 			}
 		})
+	}
+}
+
+// The cache keeps nothing but the metadata of a Deployment without our label.
+func TestADeploymentThatLostItsLabelIsMendedInPlace(t *testing.T) {
+	t.Parallel()
+	for name, scaling := range map[string]*api.AutoscalingSpec{"fixed size": nil, "autoscaled": {MaxReplicas: 4}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stripped := childOf(service(), deployment(api.DeploymentSpec{}, scaling).desired(service()))
+			stripped.UID = "uid-deployment"
+			delete(stripped.Labels, naming.LabelManagedBy)
+			c := world(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				err := c.Get(ctx, key, o, opts...)
+				if d, ok := o.(*appsv1.Deployment); ok && d.Labels[naming.LabelManagedBy] == "" {
+					d.Spec, d.Status = appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{}
+				}
+				return err
+			}}, stripped)
+			if _, err := EnsureDeployment(t.Context(), c, service(), deployment(api.DeploymentSpec{}, scaling)); err != nil {
+				t.Fatal(err)
+			}
+			if live := get(t, c, &appsv1.Deployment{}); live.UID != "uid-deployment" || live.Labels[naming.LabelManagedBy] == "" || *live.Spec.Replicas != 3 {
+				t.Errorf("the Deployment is %+v", live)
+			}
+		})
+	}
+}
+
+func TestADeploymentThatLostItsOwnerKeepsTheSizeThatTheAutoscalerChose(t *testing.T) {
+	t.Parallel()
+	scaling := &api.AutoscalingSpec{MaxReplicas: 9}
+	orphan := childOf(service(), deployment(api.DeploymentSpec{}, scaling).desired(service()))
+	orphan.UID, orphan.OwnerReferences = "uid-deployment", nil
+	orphan.Annotations = map[string]string{AnnotationScaledBy: "HorizontalPodAutoscaler", apply.AnnotationOwnerUID: "uid-one"}
+	orphan.Spec.Replicas = new(int32(7))
+	c := world(t, interceptor.Funcs{}, orphan)
+	if _, err := EnsureDeployment(t.Context(), c, service(), deployment(api.DeploymentSpec{}, scaling)); err != nil {
+		t.Fatal(err)
+	}
+	if live := get(t, c, &appsv1.Deployment{}); *live.Spec.Replicas != 7 || len(live.OwnerReferences) != 1 {
+		t.Errorf("the Deployment is %+v", live)
 	}
 }

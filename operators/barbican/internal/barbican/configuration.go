@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/c5c3/cobaltcore/common/oslo"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/common/workload"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/config"
 )
@@ -114,7 +114,7 @@ type mounts struct {
 // liveMounts are those of the Deployment that runs, empty if there is none.
 func liveMounts(ctx context.Context, p *pass) (mounts, error) {
 	live, err := workload.ReadDeployment(ctx, p.Children, client.ObjectKeyFromObject(p.Object))
-	if err != nil || live == nil || !p.Children.Writer.Controls(p.Object, live) {
+	if err != nil || live == nil || !p.Children.Writer.Reclaims(p.Object, live) {
 		return mounts{}, err
 	}
 	template := live.Spec.Template
