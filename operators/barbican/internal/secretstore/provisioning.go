@@ -59,7 +59,7 @@ func (s *steps) provisioning(ctx context.Context, p *pass) reconcile.Outcome {
 // recall finds the credential of the store. What was minted and is not in the
 // Secret yet is written there before anything can fail.
 func (s *steps) recall(ctx context.Context, p *pass) error {
-	labelled, err := s.read(ctx, p)
+	intact, err := s.read(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -70,20 +70,20 @@ func (s *steps) recall(ctx context.Context, p *pass) error {
 	case f != nil && f.counted:
 		s.memory.forget(p.Object.UID)
 	}
-	if !labelled && stored.usable(s.Clock.Now()) {
+	if !intact && stored.usable(s.Clock.Now()) {
 		return s.write(ctx, p, stored)
 	}
 	return nil
 }
 
 // read takes the credential from the store's Secret and says whether that
-// carries our label. While a Secret is not cached whole (the label is lost, or
-// one cache is behind another) its stamps are missing and are read live: without
-// them the credential would be minted anew.
-func (s *steps) read(ctx context.Context, p *pass) (labelled bool, err error) {
+// carries our labels and the whole mark of its owner. While a Secret is not
+// cached whole (the label is lost, or one cache is behind another) its stamps are
+// missing and are read live: without them the credential would be minted anew.
+func (s *steps) read(ctx context.Context, p *pass) (intact bool, err error) {
 	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CredentialsSecretName()}
 	secret, err := p.Children.Secrets.Get(ctx, key)
-	if err == nil && secret.Annotations[v1alpha1.AnnotationSecretIDMintedAt] == "" && p.Children.Writer.Controls(p.Object, secret) {
+	if err == nil && secret.Annotations[v1alpha1.AnnotationSecretIDMintedAt] == "" {
 		secret = &corev1.Secret{}
 		err = p.Children.Reader.Get(ctx, key, secret)
 	}
@@ -92,11 +92,18 @@ func (s *steps) read(ctx context.Context, p *pass) (labelled bool, err error) {
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("reading secret %s: %w", key, err)
-	case !p.Children.Writer.Controls(p.Object, secret):
+	case !p.Children.Writer.Reclaims(p.Object, secret):
 		return false, nil
 	}
 	p.Values.stored = credentialOf(secret)
-	return secret.Labels[naming.LabelManagedBy] != "", nil
+	return p.Children.Writer.Marked(p.Object, secret) && labelled(p.Object, secret), nil
+}
+
+// labelled says whether the Secret carries the labels of credential.secret.
+func labelled(store *v1alpha1.BarbicanSecretStore, secret *corev1.Secret) bool {
+	labels := secret.Labels
+	return labels[naming.LabelName] == appRole && labels[naming.LabelInstance] == store.Spec.BarbicanRef.Name &&
+		labels[naming.LabelManagedBy] == naming.Instance{App: appRole}.ManagedBy()
 }
 
 // negotiate has the conversation, and a second one about the credential that
