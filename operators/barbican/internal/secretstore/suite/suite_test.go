@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	kubetest.Main(m, &env, kubetest.Options{CRDs: []string{"../../../config/crd/bases"}})
 }
 
-// operator runs the store controller, with one worker, for the namespace of a test.
-type operator struct {
+// run is an operator of the namespace of a test.
+type run struct {
 	client.Client
 	t         *testing.T
 	namespace string
@@ -53,9 +53,10 @@ type store = v1alpha1.BarbicanSecretStore
 
 var indexes = secretstore.Indexes{Barbican: "barbican", Instance: "instance", Secrets: "secrets"}
 
-func start(t *testing.T) *operator {
+// start runs the store controller alone, with one worker.
+func start(t *testing.T) *run {
 	t.Helper()
-	o := &operator{t: t}
+	o := &run{t: t}
 	scheme, err := manager.NewScheme(v1alpha1.AddToScheme, secretstore.AddToScheme)
 	check(t, err)
 	o.Client, err = client.New(env.Config, client.Options{Scheme: scheme})
@@ -85,11 +86,11 @@ func start(t *testing.T) *operator {
 	skip := true // several operators of one name in one process
 	options := controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: &skip}
 	check(t, secretstore.Watches{Manager: m, Options: options, Secrets: source, Indexes: indexes}.Start(c))
-	run(t, m)
+	begin(t, m)
 	return o
 }
 
-func run(t *testing.T, m *manager.Manager) {
+func begin(t *testing.T, m *manager.Manager) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
@@ -131,7 +132,7 @@ func check(t *testing.T, err error) {
 }
 
 // barbican is a Barbican that no controller looks at.
-func (o *operator) barbican() *v1alpha1.Barbican {
+func (o *run) barbican() *v1alpha1.Barbican {
 	return &v1alpha1.Barbican{
 		ObjectMeta: o.meta("barbican"),
 		Spec: v1alpha1.BarbicanSpec{
@@ -146,20 +147,20 @@ func (o *operator) barbican() *v1alpha1.Barbican {
 
 // instance is a key store that is reached under the name of an OpenBaoCluster, and a store that uses it.
 type instance struct {
-	*operator
+	*run
 	*standin.Server
 	name   string
 	roleID string
 	store  *store
 }
 
-func (o *operator) instance(name string) *instance {
+func (o *run) instance(name string) *instance {
 	o.t.Helper()
 	server, err := standin.Start(standin.Options{})
 	check(o.t, err)
 	o.t.Cleanup(server.Close)
 	o.services.Serve(client.ObjectKey{Namespace: o.namespace, Name: name}, 8200, server.Address())
-	return &instance{operator: o, Server: server, name: name, roleID: server.Provision("barbican"), store: &store{
+	return &instance{run: o, Server: server, name: name, roleID: server.Provision("barbican"), store: &store{
 		ObjectMeta: o.meta(name + "-store"),
 		Spec: v1alpha1.BarbicanSecretStoreSpec{
 			BarbicanRef: v1alpha1.BarbicanRef{Name: "barbican"}, Type: v1alpha1.OpenBaoStore, IsDefault: true,
@@ -168,11 +169,11 @@ func (o *operator) instance(name string) *instance {
 	}}
 }
 
-func (o *operator) meta(name string) metav1.ObjectMeta {
+func (o *run) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: o.namespace, Name: name}
 }
 
-func (o *operator) create(objects ...client.Object) {
+func (o *run) create(objects ...client.Object) {
 	o.t.Helper()
 	for _, object := range objects {
 		check(o.t, o.Create(o.t.Context(), object))
