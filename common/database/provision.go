@@ -5,6 +5,7 @@ package database
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -31,9 +32,10 @@ const (
 )
 
 // MaxConnections is how many connections the database user of a service needs: one for each thread that may serve a
-// request, in all pods and in the one more that a rollout adds, and two to spare for Jobs.
+// request, in all pods and in the one more that a rollout adds, and two to spare for Jobs. It never wraps around.
 func MaxConnections(pods, processes, threads int32) int32 {
-	return (pods+1)*processes*threads + 2
+	connections := (float64(pods)+1)*float64(processes)*float64(threads) + 2
+	return int32(min(connections, math.MaxInt32))
 }
 
 // Schema is what a service needs in its MariaDB. The objects have the name and the namespace of the owner.

@@ -5,6 +5,7 @@ package database
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -203,7 +204,13 @@ func TestCleanupPolicy(t *testing.T) {
 
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
-	if got := MaxConnections(3, 4, 2); got != 34 {
-		t.Errorf("MaxConnections(3, 4, 2) = %d, want (3+1)*4*2+2", got)
+	for _, c := range []struct{ pods, processes, threads, want int32 }{
+		{3, 4, 2, (3+1)*4*2 + 2},
+		{1 << 30, 1 << 30, 1 << 30, math.MaxInt32},
+		{math.MaxInt32, 1, 1, math.MaxInt32},
+	} {
+		if got := MaxConnections(c.pods, c.processes, c.threads); got != c.want {
+			t.Errorf("MaxConnections(%d, %d, %d) = %d, want %d", c.pods, c.processes, c.threads, got, c.want)
+		}
 	}
 }
