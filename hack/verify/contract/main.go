@@ -43,7 +43,7 @@ func check(root string) (untested []string, promised int, err error) {
 		return nil, 0, err
 	}
 	for _, term := range terms {
-		if !mentions.identifiers[term.Identifier] && !mentions.literals[term.Value] {
+		if !mentions.identifiers[term.Identifier] && !mentions.inLiteral(term.Value) {
 			untested = append(untested, fmt.Sprintf("%s (%q)", term.Identifier, term.Value))
 		}
 	}
