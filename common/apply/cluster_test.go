@@ -37,17 +37,13 @@ type cluster struct {
 	fail     map[string]error                       // by verb
 }
 
-// everywhere runs a test on the fake API server and on a real one.
-func everywhere(t *testing.T, test func(*testing.T, *cluster)) {
-	t.Helper()
-	t.Run("fake", func(t *testing.T) {
-		t.Parallel()
-		test(t, newCluster(t, fake.NewClientBuilder().WithScheme(scheme).Build(), "default"))
-	})
-	t.Run("real", func(t *testing.T) {
-		t.Parallel()
-		test(t, newRealCluster(t))
-	})
+// apiServers are a fake API server and a real one.
+var apiServers = map[string]func(*testing.T) *cluster{
+	"fake": func(t *testing.T) *cluster {
+		t.Helper()
+		return newCluster(t, fake.NewClientBuilder().WithScheme(scheme).Build(), "default")
+	},
+	"real": newRealCluster,
 }
 
 func newRealCluster(t *testing.T) *cluster {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/kubetest"
@@ -60,7 +59,7 @@ func TestCovers(t *testing.T) {
 			d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceCPU] = resource.MustParse("500m")
 		}, true},
 		{"status", func(d *appsv1.Deployment) { d.Status.Replicas = 7 }, true},
-		{"scalar that nobody asked for", func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = ptr.To[int32](3) }, true},
+		{"scalar that nobody asked for", func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(3)) }, true},
 		{"scalar in a list entry that nobody asked for", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].ImagePullPolicy = "Always" }, true},
 		{"annotation of the template", func(d *appsv1.Deployment) { d.Spec.Template.Annotations["restartedAt"] = "now" }, true},
 		{"lost annotation of the template", func(d *appsv1.Deployment) { delete(d.Spec.Template.Annotations, "example.com/config-hash") }, false},

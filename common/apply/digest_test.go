@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
 // sample has a field for each way of Go and Kubernetes to say something.
@@ -38,8 +37,8 @@ type sample struct {
 func TestDigestTellsValuesApart(t *testing.T) {
 	t.Parallel()
 	values := []any{
-		nil, sample{}, sample{Text: "a"}, sample{Text: "ab"}, sample{Number: ptr.To[int32](0)}, sample{Number: ptr.To[int32](1)},
-		sample{Number: ptr.To[int32](-1)}, sample{Flag: ptr.To(false)}, sample{Flag: ptr.To(true)}, sample{Ratio: 0.1}, sample{Ratio: 0.2},
+		nil, sample{}, sample{Text: "a"}, sample{Text: "ab"}, sample{Number: new(int32(0))}, sample{Number: new(int32(1))},
+		sample{Number: new(int32(-1))}, sample{Flag: new(false)}, sample{Flag: new(true)}, sample{Ratio: 0.1}, sample{Ratio: 0.2},
 		sample{Unsigned: 1}, sample{Bytes: []byte("a")}, sample{List: []string{""}}, sample{List: []string{"a", "b"}}, sample{List: []string{"ab"}},
 		sample{List: []string{"b", "a"}}, sample{Strings: map[string]string{"a": "b"}}, sample{Strings: map[string]string{"b": "a"}},
 		sample{Strings: map[string]string{"ab": ""}}, sample{Strings: map[string]string{"a": "b", "c": "d"}},
@@ -70,7 +69,7 @@ func TestDigestIgnoresWhatSaysNothing(t *testing.T) {
 		{"spelling of quantities", sample{Amount: resource.MustParse("0.5")}, sample{Amount: resource.MustParse("500m")}},
 		{"spelling of quantities in lists", sample{Amounts: corev1.ResourceList{"memory": resource.MustParse("1024Mi")}}, sample{Amounts: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}},
 		{"type meta", corev1.Secret{}, corev1.Secret{TypeMeta: metav1.TypeMeta{Kind: "Secret"}}},
-		{"other pointers to the same", sample{Number: ptr.To[int32](7)}, sample{Number: ptr.To[int32](7)}},
+		{"other pointers to the same", sample{Number: new(int32(7))}, sample{Number: new(int32(7))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/kubetest"
@@ -32,31 +31,31 @@ func TestMain(m *testing.M) { kubetest.Main(m, &env, kubetest.Options{}) }
 var kinds = map[string]func() client.Object{
 	"Deployment": func() client.Object { return deployment() },
 	"Service": func() client.Object {
-		return &corev1.Service{ObjectMeta: childMeta("child"), Spec: corev1.ServiceSpec{
+		return &corev1.Service{ObjectMeta: childMeta(), Spec: corev1.ServiceSpec{
 			Selector: labels(), Type: corev1.ServiceTypeClusterIP,
 			Ports: []corev1.ServicePort{{Name: "http", Port: 9311, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
 		}}
 	},
 	"PodDisruptionBudget": func() client.Object {
-		return &policyv1.PodDisruptionBudget{ObjectMeta: childMeta("child"), Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: ptr.To(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels()},
+		return &policyv1.PodDisruptionBudget{ObjectMeta: childMeta(), Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels()},
 		}}
 	},
 	"HorizontalPodAutoscaler": func() client.Object {
-		return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: childMeta("child"), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: childMeta(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "child"},
-			MinReplicas:    ptr.To[int32](2), MaxReplicas: 5,
+			MinReplicas:    new(int32(2)), MaxReplicas: 5,
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 				Name:   corev1.ResourceCPU,
-				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](80)},
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(80))},
 			}}},
 		}}
 	},
 	"NetworkPolicy": func() client.Object {
-		return &networkingv1.NetworkPolicy{ObjectMeta: childMeta("child"), Spec: networkingv1.NetworkPolicySpec{
+		return &networkingv1.NetworkPolicy{ObjectMeta: childMeta(), Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: labels()},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(9311))}}}},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{{Port: new(intstr.FromInt32(9311))}}}},
 			Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{
 				{NamespaceSelector: &metav1.LabelSelector{}},
 				{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}},
@@ -64,41 +63,41 @@ var kinds = map[string]func() client.Object{
 		}}
 	},
 	"Job": func() client.Object {
-		return &batchv1.Job{ObjectMeta: childMeta("child"), Spec: batchv1.JobSpec{
-			BackoffLimit: ptr.To[int32](4), ActiveDeadlineSeconds: ptr.To[int64](600), Template: podTemplate(corev1.RestartPolicyOnFailure),
+		return &batchv1.Job{ObjectMeta: childMeta(), Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(4)), ActiveDeadlineSeconds: new(int64(600)), Template: podTemplate(corev1.RestartPolicyOnFailure),
 		}}
 	},
 	"CronJob": func() client.Object {
-		return &batchv1.CronJob{ObjectMeta: childMeta("child"), Spec: batchv1.CronJobSpec{
-			Schedule: "1 0 * * *", Suspend: ptr.To(true), ConcurrencyPolicy: batchv1.ForbidConcurrent,
+		return &batchv1.CronJob{ObjectMeta: childMeta(), Spec: batchv1.CronJobSpec{
+			Schedule: "1 0 * * *", Suspend: new(true), ConcurrencyPolicy: batchv1.ForbidConcurrent,
 			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: podTemplate(corev1.RestartPolicyNever)}},
 		}}
 	},
 	"Secret": func() client.Object {
-		return &corev1.Secret{ObjectMeta: childMeta("child"), Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"password": []byte("s3cr3t")}}
+		return &corev1.Secret{ObjectMeta: childMeta(), Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"password": []byte("s3cr3t")}}
 	},
 	"ConfigMap": func() client.Object {
-		return &corev1.ConfigMap{ObjectMeta: childMeta("child"), Data: map[string]string{"service.conf": "[DEFAULT]\n"}}
+		return &corev1.ConfigMap{ObjectMeta: childMeta(), Data: map[string]string{"service.conf": "[DEFAULT]\n"}}
 	},
 	"HTTPRoute": func() client.Object {
-		return &httpRoute{ObjectMeta: childMeta("child"), Spec: httpRouteSpec{
+		return &httpRoute{ObjectMeta: childMeta(), Spec: httpRouteSpec{
 			ParentRefs: []routeRef{{Name: "gateway", Namespace: "gateways", SectionName: "https"}}, Hostnames: []string{"keys.example.com"},
 			Rules: []routeRule{{
 				Matches:     []routeMatch{{Path: routePath{Type: "PathPrefix", Value: "/"}}},
-				BackendRefs: []routeRef{{Name: "child", Port: ptr.To[int32](9311)}},
+				BackendRefs: []routeRef{{Name: "child", Port: new(int32(9311))}},
 			}},
 		}}
 	},
 	"Database": func() client.Object {
-		return &database{ObjectMeta: childMeta("child"), Spec: databaseSpec{
+		return &database{ObjectMeta: childMeta(), Spec: databaseSpec{
 			MariaDBRef: databaseRef{Name: "mariadb"}, Name: "keys", CharacterSet: "utf8mb4", CleanupPolicy: "Skip",
 			RetryInterval: &metav1.Duration{Duration: 30e9},
 		}}
 	},
 }
 
-func childMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: "default", Labels: labels(), Annotations: map[string]string{"example.com/ours": "yes"}}
+func childMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: "child", Namespace: "default", Labels: labels(), Annotations: map[string]string{"example.com/ours": "yes"}}
 }
 
 func labels() map[string]string {
@@ -106,10 +105,10 @@ func labels() map[string]string {
 }
 
 func deployment() *appsv1.Deployment {
-	d := &appsv1.Deployment{ObjectMeta: childMeta("child"), Spec: appsv1.DeploymentSpec{
-		Replicas: ptr.To[int32](3), Selector: &metav1.LabelSelector{MatchLabels: labels()}, Template: podTemplate(""),
+	d := &appsv1.Deployment{ObjectMeta: childMeta(), Spec: appsv1.DeploymentSpec{
+		Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: labels()}, Template: podTemplate(""),
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromString("50%")),
+			MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromString("50%")),
 		}},
 	}}
 	pod := &d.Spec.Template.Spec
@@ -134,10 +133,10 @@ func podTemplate(restart corev1.RestartPolicy) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels(), Annotations: map[string]string{"example.com/config-hash": "abc"}},
 		Spec: corev1.PodSpec{
-			RestartPolicy: restart, AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false),
-			TerminationGracePeriodSeconds: ptr.To[int64](40), PriorityClassName: "system-cluster-critical",
+			RestartPolicy: restart, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+			TerminationGracePeriodSeconds: new(int64(40)), PriorityClassName: "system-cluster-critical",
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](42424), FSGroup: ptr.To[int64](42424),
+				RunAsNonRoot: new(true), RunAsUser: new(int64(42424)), FSGroup: new(int64(42424)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			NodeSelector: map[string]string{"zone": "a"},
@@ -146,20 +145,20 @@ func podTemplate(restart corev1.RestartPolicy) corev1.PodTemplateSpec {
 				Name: "api", Image: "registry.example.com/keys:1", Command: []string{"uwsgi"}, Args: []string{"--ini", "/etc/keys/uwsgi.ini"},
 				Env: []corev1.EnvVar{
 					{Name: "DSN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-						LocalObjectReference: corev1.LocalObjectReference{Name: "dsn"}, Key: "connection", Optional: ptr.To(false),
+						LocalObjectReference: corev1.LocalObjectReference{Name: "dsn"}, Key: "connection", Optional: new(false),
 					}}},
 					{Name: "NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
 					{Name: "EMPTY"},
 				},
 				Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
 				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 				},
 				VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/keys", ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
 			}},
 			Volumes: []corev1.Volume{
-				{Name: "config", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "config", DefaultMode: ptr.To[int32](0o440)}}},
-				{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("64Mi"))}}},
+				{Name: "config", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "config", DefaultMode: new(int32(0o440))}}},
+				{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("64Mi"))}}},
 			},
 		},
 	}

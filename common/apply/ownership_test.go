@@ -99,42 +99,50 @@ func TestAHalfMarkedChildIsRepairedAndNotDeleted(t *testing.T) {
 	for name, writer := range map[string]func(*cluster) *Writer{"local": (*cluster).writer, "remote": (*cluster).remoteWriter} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everywhere(t, func(t *testing.T, c *cluster) {
-				w := writer(c)
-				mustApply(t, w, c.owner, c.child("ConfigMap"))
-				child := c.get(t, c.child("ConfigMap"))
-				orphan := func(o client.Object) { o.SetOwnerReferences(nil); o.SetLabels(nil) }
-				c.edit(t, child, orphan)
-				if gone, err := w.Delete(t.Context(), c.owner, c.child("ConfigMap")); !gone || err != nil {
-					t.Errorf("Delete() = %v, %v", gone, err)
-				}
-				mustApply(t, w, c.owner, c.child("ConfigMap"))
-				live := c.get(t, child)
-				if !w.Controls(c.owner, live) || live.GetUID() != child.GetUID() {
-					t.Errorf("the mark is not restored: %+v", live)
-				}
-			})
+			for server, start := range apiServers {
+				t.Run(server, func(t *testing.T) {
+					t.Parallel()
+					c := start(t)
+					w := writer(c)
+					mustApply(t, w, c.owner, c.child("ConfigMap"))
+					child := c.get(t, c.child("ConfigMap"))
+					orphan := func(o client.Object) { o.SetOwnerReferences(nil); o.SetLabels(nil) }
+					c.edit(t, child, orphan)
+					if gone, err := w.Delete(t.Context(), c.owner, c.child("ConfigMap")); !gone || err != nil {
+						t.Errorf("Delete() = %v, %v", gone, err)
+					}
+					mustApply(t, w, c.owner, c.child("ConfigMap"))
+					live := c.get(t, child)
+					if !w.Controls(c.owner, live) || live.GetUID() != child.GetUID() {
+						t.Errorf("the mark is not restored: %+v", live)
+					}
+				})
+			}
 		})
 	}
 }
 
 func TestRemoteChildrenCarryLabelsAndNoReference(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, child := c.remoteWriter(), c.child("Deployment")
-		mustApply(t, w, c.owner, child)
-		mustApply(t, w, c.owner, c.child("Deployment"))
-		mustApply(t, c.remoteWriter(), c.owner, c.child("Deployment"))
-		c.sent(t, "apply") // no read before it either
-		live := c.get(t, child)
-		want := map[string]string{LabelOwnerKind: "ConfigMap", LabelOwnerName: "owner", LabelOwnerNamespace: c.namespace}
-		if len(live.GetOwnerReferences()) > 0 || !includes(live.GetLabels(), want) || live.GetAnnotations()[AnnotationOwnerUID] != string(c.owner.UID) {
-			t.Errorf("the mark is %v, %v, %v", live.GetOwnerReferences(), live.GetLabels(), live.GetAnnotations())
-		}
-		c.edit(t, child, func(o client.Object) { dropAnnotation(o, AnnotationOwnerUID) })
-		mustApply(t, w, c.owner, c.child("Deployment"))
-		c.sent(t, "apply")
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, child := c.remoteWriter(), c.child("Deployment")
+			mustApply(t, w, c.owner, child)
+			mustApply(t, w, c.owner, c.child("Deployment"))
+			mustApply(t, c.remoteWriter(), c.owner, c.child("Deployment"))
+			c.sent(t, "apply") // no read before it either
+			live := c.get(t, child)
+			want := map[string]string{LabelOwnerKind: "ConfigMap", LabelOwnerName: "owner", LabelOwnerNamespace: c.namespace}
+			if len(live.GetOwnerReferences()) > 0 || !includes(live.GetLabels(), want) || live.GetAnnotations()[AnnotationOwnerUID] != string(c.owner.UID) {
+				t.Errorf("the mark is %v, %v, %v", live.GetOwnerReferences(), live.GetLabels(), live.GetAnnotations())
+			}
+			c.edit(t, child, func(o client.Object) { dropAnnotation(o, AnnotationOwnerUID) })
+			mustApply(t, w, c.owner, c.child("Deployment"))
+			c.sent(t, "apply")
+		})
+	}
 }
 
 func TestControlsByKindNameAndUID(t *testing.T) {

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -18,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -27,23 +27,27 @@ func TestASettledChildCostsNoRequest(t *testing.T) {
 	for kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			everywhere(t, func(t *testing.T, c *cluster) {
-				if kind == "NetworkPolicy" && c.namespace == "default" {
-					t.Skip("the fake API server cannot merge it")
-				}
-				w := c.writer()
-				mustApply(t, w, c.owner, c.child(kind))
-				c.sent(t, "apply")
-				mustApply(t, w, c.owner, c.child(kind))
-				settled := c.child(kind)
-				mustApply(t, c.writer(), c.owner, settled) // after a restart
-				c.sent(t)
-				live := c.get(t, settled)
-				if settled.GetResourceVersion() != live.GetResourceVersion() || settled.GetUID() != live.GetUID() {
-					t.Errorf("the caller sees version %s of %s, live is %s of %s",
-						settled.GetResourceVersion(), settled.GetUID(), live.GetResourceVersion(), live.GetUID())
-				}
-			})
+			for server, start := range apiServers {
+				t.Run(server, func(t *testing.T) {
+					t.Parallel()
+					c := start(t)
+					if kind == "NetworkPolicy" && server == "fake" {
+						t.Skip("the fake API server cannot merge it")
+					}
+					w := c.writer()
+					mustApply(t, w, c.owner, c.child(kind))
+					c.sent(t, "apply")
+					mustApply(t, w, c.owner, c.child(kind))
+					settled := c.child(kind)
+					mustApply(t, c.writer(), c.owner, settled) // after a restart
+					c.sent(t)
+					live := c.get(t, settled)
+					if settled.GetResourceVersion() != live.GetResourceVersion() || settled.GetUID() != live.GetUID() {
+						t.Errorf("the caller sees version %s of %s, live is %s of %s",
+							settled.GetResourceVersion(), settled.GetUID(), live.GetResourceVersion(), live.GetUID())
+					}
+				})
+			}
 		})
 	}
 }
@@ -104,7 +108,7 @@ func (c *cluster) tryEdit(t *testing.T, settled client.Object, e edit) bool {
 	e.apply(live)
 	err := c.Update(t.Context(), live, client.FieldOwner("somebody"))
 	c.requests = nil
-	return err == nil && !(contentDigest(live) == contentDigest(settled) && sameMeta(live, settled))
+	return err == nil && (contentDigest(live) != contentDigest(settled) || !sameMeta(live, settled))
 }
 
 var markEdits = []edit{
@@ -129,67 +133,79 @@ func sameMeta(a, b client.Object) bool {
 
 func TestADeletedChildIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, first := c.writer(), c.child("Service")
-		mustApply(t, w, c.owner, first)
-		mustApply(t, w, c.owner, c.child("Service")) // the cache has caught up
-		if err := c.WithWatch.Delete(t.Context(), first.DeepCopyObject().(client.Object)); err != nil {
-			t.Fatal(err)
-		}
-		c.requests = nil
-		mustApply(t, w, c.owner, c.child("Service"))
-		c.sent(t, "apply")
-		c.get(t, first)
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, first := c.writer(), c.child("Service")
+			mustApply(t, w, c.owner, first)
+			mustApply(t, w, c.owner, c.child("Service")) // the cache has caught up
+			if err := c.WithWatch.Delete(t.Context(), first.DeepCopyObject().(client.Object)); err != nil {
+				t.Fatal(err)
+			}
+			c.requests = nil
+			mustApply(t, w, c.owner, c.child("Service"))
+			c.sent(t, "apply")
+			c.get(t, first)
+		})
+	}
 }
 
 func TestAFieldThatIsNoLongerDesiredGoes(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w := c.writer()
-		for name, process := range map[string]func() *Writer{"same process": func() *Writer { return w }, "restarted": c.writer} {
-			full := c.child("Deployment").(*appsv1.Deployment)
-			full.Spec.MinReadySeconds = 7
-			mustApply(t, w, c.owner, full)
-			less := c.child("Deployment").(*appsv1.Deployment)
-			less.Spec.Template.Spec.NodeSelector, less.Labels = nil, nil
-			less.Spec.Template.Spec.Containers[0].Env = nil
-			c.requests = nil
-			mustApply(t, process(), c.owner, less)
-			c.sent(t, "apply")
-			spec := c.get(t, full).(*appsv1.Deployment).Spec
-			if len(less.Labels) > 0 || spec.MinReadySeconds != 0 || spec.Template.Spec.NodeSelector != nil || len(spec.Template.Spec.Containers[0].Env) > 0 {
-				t.Errorf("%s: what is no longer desired stands: %+v", name, less)
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w := c.writer()
+			for name, process := range map[string]func() *Writer{"same process": func() *Writer { return w }, "restarted": c.writer} {
+				full := c.child("Deployment").(*appsv1.Deployment)
+				full.Spec.MinReadySeconds = 7
+				mustApply(t, w, c.owner, full)
+				less := c.child("Deployment").(*appsv1.Deployment)
+				less.Spec.Template.Spec.NodeSelector, less.Labels = nil, nil
+				less.Spec.Template.Spec.Containers[0].Env = nil
+				c.requests = nil
+				mustApply(t, process(), c.owner, less)
+				c.sent(t, "apply")
+				spec := c.get(t, full).(*appsv1.Deployment).Spec
+				if len(less.Labels) > 0 || spec.MinReadySeconds != 0 || spec.Template.Spec.NodeSelector != nil || len(spec.Template.Spec.Containers[0].Env) > 0 {
+					t.Errorf("%s: what is no longer desired stands: %+v", name, less)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestFieldsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w := c.writer()
-		child := c.child("Deployment")
-		mustApply(t, w, c.owner, child)
-		c.edit(t, child, func(o client.Object) {
-			d := o.(*appsv1.Deployment)
-			d.Labels["theirs"], d.Annotations["theirs"], d.Spec.Template.Annotations["theirs"] = "a", "b", "c"
-			d.Spec.RevisionHistoryLimit = ptr.To[int32](3)
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w := c.writer()
+			child := c.child("Deployment")
+			mustApply(t, w, c.owner, child)
+			c.edit(t, child, func(o client.Object) {
+				d := o.(*appsv1.Deployment)
+				d.Labels["theirs"], d.Annotations["theirs"], d.Spec.Template.Annotations["theirs"] = "a", "b", "c"
+				d.Spec.RevisionHistoryLimit = new(int32(3))
+			})
+			c.requests = nil
+			mustApply(t, w, c.owner, c.child("Deployment"))
+			if len(c.requests) > 1 {
+				t.Errorf("one edit cost %q", c.requests)
+			}
+			c.requests = nil
+			mustApply(t, w, c.owner, c.child("Deployment"))
+			mustApply(t, c.writer(), c.owner, c.child("Deployment"))
+			c.sent(t)
+			d := c.get(t, child).(*appsv1.Deployment)
+			if d.Labels["theirs"] != "a" || d.Annotations["theirs"] != "b" || d.Spec.Template.Annotations["theirs"] != "c" || *d.Spec.RevisionHistoryLimit != 3 {
+				t.Errorf("a foreign field is lost: %+v", d)
+			}
 		})
-		c.requests = nil
-		mustApply(t, w, c.owner, c.child("Deployment"))
-		if len(c.requests) > 1 {
-			t.Errorf("one edit cost %q", c.requests)
-		}
-		c.requests = nil
-		mustApply(t, w, c.owner, c.child("Deployment"))
-		mustApply(t, c.writer(), c.owner, c.child("Deployment"))
-		c.sent(t)
-		d := c.get(t, child).(*appsv1.Deployment)
-		if d.Labels["theirs"] != "a" || d.Annotations["theirs"] != "b" || d.Spec.Template.Annotations["theirs"] != "c" || *d.Spec.RevisionHistoryLimit != 3 {
-			t.Errorf("a foreign field is lost: %+v", d)
-		}
-	})
+	}
 }
 
 func TestAStatusChangeCostsNoRequest(t *testing.T) {
@@ -212,36 +228,40 @@ func TestAStatusChangeCostsNoRequest(t *testing.T) {
 
 func TestALaggingCacheCostsNoRequest(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, first := c.writer(), c.child("Deployment")
-		c.show(first, nil)
-		mustApply(t, w, c.owner, first)
-		old := first.DeepCopyObject().(client.Object)
-		c.sent(t, "apply")
-		mustApply(t, w, c.owner, c.child("Deployment")) // not shown yet
-		c.sent(t)
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, first := c.writer(), c.child("Deployment")
+			c.show(first, nil)
+			mustApply(t, w, c.owner, first)
+			old := first.DeepCopyObject().(client.Object)
+			c.sent(t, "apply")
+			mustApply(t, w, c.owner, c.child("Deployment")) // not shown yet
+			c.sent(t)
 
-		c.show(first, old)
-		changed := func() client.Object {
-			d := c.child("Deployment").(*appsv1.Deployment)
-			d.Spec.Replicas = ptr.To[int32](7)
-			return d
-		}
-		mustApply(t, w, c.owner, changed())
-		c.sent(t, "apply")
-		again := changed()
-		mustApply(t, w, c.owner, again) // the cache shows the version before
-		c.sent(t)
-		if got := *again.(*appsv1.Deployment).Spec.Replicas; got != 7 {
-			t.Errorf("the caller sees %d replicas", got)
-		}
-		c.catchUp()
-		mustApply(t, w, c.owner, changed())
-		c.sent(t)
-		if r := w.memory.recall(client.ObjectKeyFromObject(c.owner), childOf(t, w, changed()).key); r.fresh != nil {
-			t.Error("what was written is still kept beside the cache")
-		}
-	})
+			c.show(first, old)
+			changed := func() client.Object {
+				d := c.child("Deployment").(*appsv1.Deployment)
+				d.Spec.Replicas = new(int32(7))
+				return d
+			}
+			mustApply(t, w, c.owner, changed())
+			c.sent(t, "apply")
+			again := changed()
+			mustApply(t, w, c.owner, again) // the cache shows the version before
+			c.sent(t)
+			if got := *again.(*appsv1.Deployment).Spec.Replicas; got != 7 {
+				t.Errorf("the caller sees %d replicas", got)
+			}
+			c.catchUp()
+			mustApply(t, w, c.owner, changed())
+			c.sent(t)
+			if r := w.memory.recall(client.ObjectKeyFromObject(c.owner), childOf(t, w, changed()).key); r.fresh != nil {
+				t.Error("what was written is still kept beside the cache")
+			}
+		})
+	}
 }
 
 func childOf(t *testing.T, w *Writer, o client.Object) child {
@@ -256,17 +276,21 @@ func childOf(t *testing.T, w *Writer, o client.Object) child {
 // What the cache never shows is either filtered or lost: neither overwrites anything, nor ends in an error.
 func TestACacheThatShowsNothing(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, child := c.writer(), c.child("Deployment")
-		c.show(child, nil)
-		mustApply(t, w, c.owner, child)
-		c.sent(t, "apply")
-		c.clock.SetTime(c.clock.Now().Add(cacheLag))
-		mustApply(t, w, c.owner, c.child("Deployment"))
-		c.sent(t, "apply", "get") // it is there and settled
-		mustApply(t, c.writer(), c.owner, c.child("Deployment"))
-		c.sent(t, "apply", "get")
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, child := c.writer(), c.child("Deployment")
+			c.show(child, nil)
+			mustApply(t, w, c.owner, child)
+			c.sent(t, "apply")
+			c.clock.SetTime(c.clock.Now().Add(cacheLag))
+			mustApply(t, w, c.owner, c.child("Deployment"))
+			c.sent(t, "apply", "get") // it is there and settled
+			mustApply(t, c.writer(), c.owner, c.child("Deployment"))
+			c.sent(t, "apply", "get")
+		})
+	}
 }
 
 func TestAChildThatWasReplacedUnseenIsNotTouched(t *testing.T) {
@@ -300,48 +324,56 @@ func TestAChildThatWasReplacedUnseenIsNotTouched(t *testing.T) {
 // A child that is deleted and wanted again at once is made, although the cache may still not show the first one.
 func TestApplyAfterDelete(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, child := c.writer(), c.child("ConfigMap")
-		c.show(child, nil)
-		mustApply(t, w, c.owner, child)
-		c.sent(t, "apply")
-		if gone, err := w.Delete(t.Context(), c.owner, c.child("ConfigMap")); gone || err != nil {
-			t.Fatalf("Delete() = %v, %v, want false while we wait for the cache", gone, err)
-		}
-		c.sent(t, "delete")
-		mustApply(t, w, c.owner, c.child("ConfigMap"))
-		c.sent(t, "apply")
-		c.get(t, child)
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, child := c.writer(), c.child("ConfigMap")
+			c.show(child, nil)
+			mustApply(t, w, c.owner, child)
+			c.sent(t, "apply")
+			if gone, err := w.Delete(t.Context(), c.owner, c.child("ConfigMap")); gone || err != nil {
+				t.Fatalf("Delete() = %v, %v, want false while we wait for the cache", gone, err)
+			}
+			c.sent(t, "delete")
+			mustApply(t, w, c.owner, c.child("ConfigMap"))
+			c.sent(t, "apply")
+			c.get(t, child)
+		})
+	}
 }
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, child := c.writer(), c.child("ConfigMap")
-		gone, err := w.Delete(t.Context(), c.owner, child)
-		if !gone || err != nil {
-			t.Errorf("Delete(none) = %v, %v", gone, err)
-		}
-		c.sent(t)
-		held := c.child("ConfigMap")
-		mustApply(t, w, c.owner, held)
-		c.edit(t, child, func(o client.Object) { o.SetFinalizers([]string{"example.com/hold"}) })
-		c.requests = nil
-		for range 2 { // the second time it is terminating
-			if gone, err := w.Delete(t.Context(), c.owner, child); gone || err != nil {
-				t.Errorf("Delete(held) = %v, %v", gone, err)
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, child := c.writer(), c.child("ConfigMap")
+			gone, err := w.Delete(t.Context(), c.owner, child)
+			if !gone || err != nil {
+				t.Errorf("Delete(none) = %v, %v", gone, err)
 			}
-		}
-		c.sent(t, "delete")
-		c.edit(t, child, func(o client.Object) { o.SetFinalizers(nil) })
-		if gone, err := w.Delete(t.Context(), c.owner, child); !gone || err != nil {
-			t.Errorf("Delete(deleted) = %v, %v", gone, err)
-		}
-		if len(w.memory.owners[client.ObjectKeyFromObject(c.owner)]) > 0 {
-			t.Error("a deleted child is still remembered")
-		}
-	})
+			c.sent(t)
+			held := c.child("ConfigMap")
+			mustApply(t, w, c.owner, held)
+			c.edit(t, child, func(o client.Object) { o.SetFinalizers([]string{"example.com/hold"}) })
+			c.requests = nil
+			for range 2 { // the second time it is terminating
+				if gone, err := w.Delete(t.Context(), c.owner, child); gone || err != nil {
+					t.Errorf("Delete(held) = %v, %v", gone, err)
+				}
+			}
+			c.sent(t, "delete")
+			c.edit(t, child, func(o client.Object) { o.SetFinalizers(nil) })
+			if gone, err := w.Delete(t.Context(), c.owner, child); !gone || err != nil {
+				t.Errorf("Delete(deleted) = %v, %v", gone, err)
+			}
+			if len(w.memory.owners[client.ObjectKeyFromObject(c.owner)]) > 0 {
+				t.Error("a deleted child is still remembered")
+			}
+		})
+	}
 }
 
 func TestErrorsNameTheChild(t *testing.T) {
@@ -349,31 +381,31 @@ func TestErrorsNameTheChild(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		verb string
-		call func(*testing.T, *cluster, *Writer) error
+		call func(context.Context, *cluster, *Writer) error
 	}{
-		{"read", func(t *testing.T, c *cluster, w *Writer) error {
-			return w.Apply(t.Context(), c.owner, c.child("Secret"))
+		{"read", func(ctx context.Context, c *cluster, w *Writer) error {
+			return w.Apply(ctx, c.owner, c.child("Secret"))
 		}},
-		{"apply", func(t *testing.T, c *cluster, w *Writer) error {
-			return w.Apply(t.Context(), c.owner, c.child("Secret"))
+		{"apply", func(ctx context.Context, c *cluster, w *Writer) error {
+			return w.Apply(ctx, c.owner, c.child("Secret"))
 		}},
-		{"create", func(t *testing.T, c *cluster, w *Writer) error {
-			return w.Create(t.Context(), c.owner, c.child("Secret"))
+		{"create", func(ctx context.Context, c *cluster, w *Writer) error {
+			return w.Create(ctx, c.owner, c.child("Secret"))
 		}},
-		{"create", func(t *testing.T, c *cluster, w *Writer) error {
-			return w.Replace(t.Context(), c.owner, c.child("Secret").(*corev1.Secret))
+		{"create", func(ctx context.Context, c *cluster, w *Writer) error {
+			return w.Replace(ctx, c.owner, c.child("Secret").(*corev1.Secret))
 		}},
-		{"read", func(t *testing.T, c *cluster, w *Writer) error {
-			return w.Replace(t.Context(), c.owner, c.child("Secret").(*corev1.Secret))
+		{"read", func(ctx context.Context, c *cluster, w *Writer) error {
+			return w.Replace(ctx, c.owner, c.child("Secret").(*corev1.Secret))
 		}},
-		{"read", func(t *testing.T, c *cluster, w *Writer) error {
-			_, err := w.Delete(t.Context(), c.owner, c.child("Secret"))
+		{"read", func(ctx context.Context, c *cluster, w *Writer) error {
+			_, err := w.Delete(ctx, c.owner, c.child("Secret"))
 			return err
 		}},
 	} {
 		c := newRealCluster(t)
 		c.fail[tt.verb] = broken
-		err := tt.call(t, c, c.writer())
+		err := tt.call(t.Context(), c, c.writer())
 		if !errors.Is(err, broken) || !strings.Contains(fmt.Sprint(err), "Secret "+c.namespace+"/child") {
 			t.Errorf("a failed %s is told as %q", tt.verb, err)
 		}
@@ -396,23 +428,27 @@ func TestAKindThatIsNotServed(t *testing.T) {
 // A failed apply is tried again, whatever was remembered.
 func TestAFailedApplyIsRepeated(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w := c.writer()
-		mustApply(t, w, c.owner, c.child("ConfigMap"))
-		changed := func() client.Object {
-			m := c.child("ConfigMap").(*corev1.ConfigMap)
-			m.Data["more"] = "x"
-			return m
-		}
-		c.fail["apply"] = errors.New("broken")
-		if err := w.Apply(t.Context(), c.owner, changed()); err == nil {
-			t.Fatal("the failure is swallowed")
-		}
-		delete(c.fail, "apply")
-		c.requests = nil
-		mustApply(t, w, c.owner, changed())
-		c.sent(t, "apply")
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w := c.writer()
+			mustApply(t, w, c.owner, c.child("ConfigMap"))
+			changed := func() client.Object {
+				m := c.child("ConfigMap").(*corev1.ConfigMap)
+				m.Data["more"] = "x"
+				return m
+			}
+			c.fail["apply"] = errors.New("broken")
+			if err := w.Apply(t.Context(), c.owner, changed()); err == nil {
+				t.Fatal("the failure is swallowed")
+			}
+			delete(c.fail, "apply")
+			c.requests = nil
+			mustApply(t, w, c.owner, changed())
+			c.sent(t, "apply")
+		})
+	}
 }
 
 func TestForgetDropsAllOfAnOwner(t *testing.T) {
@@ -430,34 +466,38 @@ func TestForgetDropsAllOfAnOwner(t *testing.T) {
 // Many reconciles share one Writer.
 func TestConcurrentOwners(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w := c.writer()
-		var owners sync.WaitGroup
-		for i := range 4 {
-			owner := c.newOwner(t, fmt.Sprint("owner-", i))
-			build := func() *corev1.ConfigMap {
-				m := c.child("ConfigMap").(*corev1.ConfigMap)
-				m.Name = owner.Name + "-child"
-				return m
-			}
-			owners.Go(func() {
-				for n := range 10 {
-					m := build()
-					m.Data["n"] = fmt.Sprint(n)
-					if err := w.Apply(t.Context(), owner, m); err != nil {
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w := c.writer()
+			var owners sync.WaitGroup
+			for i := range 4 {
+				owner := c.newOwner(t, fmt.Sprint("owner-", i))
+				build := func() *corev1.ConfigMap {
+					m := c.child("ConfigMap").(*corev1.ConfigMap)
+					m.Name = owner.Name + "-child"
+					return m
+				}
+				owners.Go(func() {
+					for n := range 10 {
+						m := build()
+						m.Data["n"] = fmt.Sprint(n)
+						if err := w.Apply(t.Context(), owner, m); err != nil {
+							t.Error(err)
+						}
+						if n%4 == 3 {
+							w.Forget(client.ObjectKeyFromObject(owner))
+						}
+					}
+					if _, err := w.Delete(t.Context(), owner, build()); err != nil {
 						t.Error(err)
 					}
-					if n%4 == 3 {
-						w.Forget(client.ObjectKeyFromObject(owner))
-					}
-				}
-				if _, err := w.Delete(t.Context(), owner, build()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		owners.Wait()
-	})
+				})
+			}
+			owners.Wait()
+		})
+	}
 }
 
 func TestOlder(t *testing.T) {
@@ -482,12 +522,16 @@ func TestOlder(t *testing.T) {
 // A clock that steps back keeps our own write trusted for longer, never anybody else's.
 func TestAClockThatSteps(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *cluster) {
-		w, child := c.writer(), c.child("ConfigMap")
-		c.show(child, nil)
-		mustApply(t, w, c.owner, child)
-		c.clock.SetTime(c.clock.Now().Add(-time.Hour))
-		mustApply(t, w, c.owner, c.child("ConfigMap"))
-		c.sent(t, "apply")
-	})
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w, child := c.writer(), c.child("ConfigMap")
+			c.show(child, nil)
+			mustApply(t, w, c.owner, child)
+			c.clock.SetTime(c.clock.Now().Add(-time.Hour))
+			mustApply(t, w, c.owner, c.child("ConfigMap"))
+			c.sent(t, "apply")
+		})
+	}
 }

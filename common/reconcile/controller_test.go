@@ -348,15 +348,6 @@ func TestTheGate(t *testing.T) {
 	}
 }
 
-// terminating is a thing that is being deleted.
-func terminating(w *world, finalizers ...string) *thing {
-	return newThing(func(o *thing) {
-		o.Finalizers = finalizers
-		now := metav1.NewTime(w.clock.Now())
-		o.DeletionTimestamp = &now
-	})
-}
-
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newThing(), says("First", "FirstReady", Ready("Found", "")))

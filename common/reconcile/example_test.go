@@ -24,7 +24,7 @@ import (
 // Cache is the custom resource of the examples: a cache in front of a service.
 type Cache struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
 		Size string `json:"size,omitempty"`
 	} `json:"spec"`
@@ -135,15 +135,15 @@ func ExampleController() {
 	err = cluster.Client.Get(context.Background(), request.NamespacedName, &front)
 	fmt.Println(front.Finalizers, err)
 	for _, c := range front.Status.Conditions {
-		fmt.Printf("%s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+		fmt.Println(c.Type, c.Status, c.Reason, "-", c.Message)
 	}
 	// Output:
-	// Normal Configured: The configuration is in place
+	// Normal Configured The configuration is in place
 	// 0s <nil>
 	// [example.com/cache] <nil>
-	// SecretsReady=True SecretsAvailable: The password is there
-	// ConfigReady=True Configured: The configuration is in place
-	// Ready=True AllReady: All conditions are True
+	// SecretsReady True SecretsAvailable - The password is there
+	// ConfigReady True Configured - The configuration is in place
+	// Ready True AllReady - All conditions are True
 }
 
 // What a step finds says whether the steps below may run, and when to look again.
@@ -155,14 +155,14 @@ func ExampleOutcome() {
 		reconcile.Wait(15*time.Second, "WaitingForDBCredentials", "Secret keys/dsn does not exist"),
 		reconcile.Fail("ConfigError", errors.New("read tcp 10.0.0.1:40112->10.0.0.2:443: connection reset")),
 	} {
-		fmt.Printf("%q done: %v, stops: %v, back in %s\n", o.Message(), o.Done(), o.Stops(), o.ComesBack())
+		fmt.Println("done:", o.Done(), "stops:", o.Stops(), "back in", o.ComesBack(), "-", o.Message())
 	}
 	// Output:
-	// "" done: true, stops: false, back in 0s
-	// "3 of 3 pods are ready" done: true, stops: false, back in 1m0s
-	// "1 of 3 pods is ready" done: false, stops: false, back in 10s
-	// "Secret keys/dsn does not exist" done: false, stops: true, back in 15s
-	// "read tcp 10.0.0.2:443: connection reset" done: false, stops: true, back in 0s
+	// done: true stops: false back in 0s -
+	// done: true stops: false back in 1m0s - 3 of 3 pods are ready
+	// done: false stops: false back in 10s - 1 of 3 pods is ready
+	// done: false stops: true back in 15s - Secret keys/dsn does not exist
+	// done: false stops: true back in 0s - read tcp 10.0.0.2:443: connection reset
 }
 
 func ExampleStableText() {
@@ -178,7 +178,7 @@ func ExampleStableText() {
 type printer struct{}
 
 func (printer) Event(_ runtime.Object, eventType, reason, message string) {
-	fmt.Printf("%s %s: %s\n", eventType, reason, message)
+	fmt.Println(eventType, reason, message)
 }
 
 // newCluster is a management cluster with one Cache.

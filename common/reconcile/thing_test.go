@@ -32,17 +32,17 @@ import (
 // thing is the custom resource of these tests.
 type thing struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
 		Size    int    `json:"size,omitempty"`
 		Cluster string `json:"cluster,omitempty"`
-	} `json:"spec,omitempty"`
+	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 		Conditions         []metav1.Condition `json:"conditions,omitempty"`
 		Note               string             `json:"note,omitempty"`
 		Notes              []string           `json:"notes,omitempty"`
-	} `json:"status,omitempty"`
+	} `json:"status"`
 }
 
 func (t *thing) StatusConditions() *[]metav1.Condition { return &t.Status.Conditions }
@@ -62,7 +62,7 @@ func (t *thing) DeepCopyObject() runtime.Object {
 
 type thingList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata"`
 	Items           []thing `json:"items"`
 }
 

@@ -78,7 +78,7 @@ func (h *HTTP) Check(ctx context.Context, object types.NamespacedName, uid types
 }
 
 // jittered spreads d by a tenth, so that objects made together do not come back together.
-func jittered(d time.Duration) time.Duration { return d + rand.N(d/10) }
+func jittered(d time.Duration) time.Duration { return d + rand.N(d/10) } //nolint:gosec // nobody gains by guessing it
 
 func (h *HTTP) request(ctx context.Context, transport http.RoundTripper, url string) Verdict {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
