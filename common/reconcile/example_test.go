@@ -149,7 +149,6 @@ func ExampleController() {
 // What a step finds says whether the steps below may run, and when to look again.
 func ExampleOutcome() {
 	for _, o := range []reconcile.Outcome{
-		{},
 		reconcile.Ready("DeploymentReady", "3 of 3 pods are ready").After(time.Minute),
 		reconcile.Poll(10*time.Second, "WaitingForDeployment", "1 of 3 pods is ready"),
 		reconcile.Wait(15*time.Second, "WaitingForDBCredentials", "Secret keys/dsn does not exist"),
@@ -158,7 +157,6 @@ func ExampleOutcome() {
 		fmt.Println("done:", o.Done(), "stops:", o.Stops(), "back in", o.ComesBack(), "-", o.Message())
 	}
 	// Output:
-	// done: true stops: false back in 0s -
 	// done: true stops: false back in 1m0s - 3 of 3 pods are ready
 	// done: false stops: false back in 10s - 1 of 3 pods is ready
 	// done: false stops: true back in 15s - Secret keys/dsn does not exist
