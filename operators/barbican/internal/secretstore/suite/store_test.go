@@ -146,7 +146,7 @@ func TestSlowServersHoldUpNobodyElse(t *testing.T) {
 	i := o.instance("bao")
 	i.available()
 	i.create(i.ca(), i.store)
-	i.soon().WithTimeout(soon / 3).Should(credentialsAvailable)
+	i.soon().WithTimeout(soon * 2 / 3).Should(credentialsAvailable) // one after the other the dead would take longer
 }
 
 func TestStoreWaitsForItsBarbican(t *testing.T) {
