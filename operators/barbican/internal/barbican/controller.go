@@ -32,6 +32,7 @@ type Dependencies struct {
 	Health            *probe.HTTP
 	Metrics           *metrics.Metrics
 	OperatorNamespace string // whose pods may reach the API; empty when unknown
+	NoRoutes          bool   // the management cluster served no HTTPRoutes when the process started
 }
 
 // steps are the rows' code and what they keep from pass to pass.

@@ -32,7 +32,7 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.NotReady(v1alpha1.ReasonWaitingForSecretStores, "The clean-up waits for a first configuration: see SecretStoresReady")
 	}
 	settings := b.Spec.DBClean.WithDefaults()
-	converged := b.Status.InstalledRelease == b.Spec.OpenStackRelease
+	converged := b.Status.InstalledRelease != "" && b.Status.InstalledRelease == b.Spec.OpenStackRelease
 	cron := cleanUpJob(b, settings, settings.Suspend || !converged, p.Values.mounts.configSecret)
 	if err := p.Children.Writer.Apply(ctx, b, cron); err != nil {
 		return blame(v1alpha1.ReasonDBCleanBlocked, err)

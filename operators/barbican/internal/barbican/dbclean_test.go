@@ -141,3 +141,14 @@ func TestCleanUpName(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanUpWaitsForASchema is about an object without a release, which no schema would let pass.
+func TestCleanUpWaitsForASchema(t *testing.T) {
+	t.Parallel()
+	w := begin(t, func(b *v1alpha1.Barbican) { b.Spec.OpenStackRelease = "" })
+	w.pass()
+	w.expect("DBCleanReady=True/DBCleanSuspended")
+	if !*get(w, &batchv1.CronJob{}, "barbican-db-clean").Spec.Suspend {
+		t.Error("the clean-up runs on a schema that was never installed")
+	}
+}

@@ -21,6 +21,7 @@ import (
 func (s *steps) httpRoute(ctx context.Context, p *pass) reconcile.Outcome {
 	return network.EnsureRoute(ctx, p.Children, p.Object, network.Route{
 		Instance: instance(p.Object), Gateway: p.Object.Spec.Gateway, Service: p.Object.Name, Port: v1alpha1.Port,
+		Unserved: s.NoRoutes,
 	})
 }
 

@@ -87,11 +87,13 @@ func TestRoute(t *testing.T) {
 	for name, c := range map[string]struct {
 		mapper meta.RESTMapper
 		edit   func(*v1alpha1.Barbican)
+		known  bool // since the start
 		want   string
 	}{
-		"not served":                  {nothingServed{}, gateway, "False/GatewayAPINotInstalled"},
-		"not served and not wanted":   {nothingServed{}, func(*v1alpha1.Barbican) {}, "True/HTTPRouteNotRequired"},
-		"nobody knows what is served": {nothingServed{err: errBroken}, gateway, "False/CapabilityProbeFailed"},
+		"not served":                  {nothingServed{}, gateway, false, "False/GatewayAPINotInstalled"},
+		"not served, without asking":  {nothingServed{err: errBroken}, gateway, true, "False/GatewayAPINotInstalled"},
+		"not served and not wanted":   {nothingServed{}, func(*v1alpha1.Barbican) {}, false, "True/HTTPRouteNotRequired"},
+		"nobody knows what is served": {nothingServed{err: errBroken}, gateway, false, "False/CapabilityProbeFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +103,7 @@ func TestRoute(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.use(remapped{local.Client, c.mapper}, local.Reader, local.Secrets)
+			w.steps.NoRoutes = c.known
 			w.converge()
 			w.expect("HTTPRouteReady="+c.want, "DeploymentReady=True/DeploymentReady")
 		})

@@ -505,23 +505,9 @@ func (w *world) expectEvents(want ...string) {
 // simulate does the part of the world outside: databases become ready, Jobs complete, Deployments roll out.
 func (w *world) simulate() (changed bool) {
 	w.Helper()
-	done := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Created"}}
 	for _, o := range []client.Object{&database.Database{}, &database.User{}, &database.Grant{}} {
-		if !exists(w, o, name) {
-			continue
-		}
-		var status *database.Status
-		switch o := o.(type) {
-		case *database.Database:
-			status = &o.Status
-		case *database.User:
-			status = &o.Status
-		case *database.Grant:
-			status = &o.Status
-		}
-		if len(status.Conditions) == 0 {
-			status.Conditions, changed = done, true
-			w.put(o)
+		if exists(w, o, name) {
+			changed = w.makeReady(o) || changed
 		}
 	}
 	var sync batchv1.Job
@@ -530,6 +516,26 @@ func (w *world) simulate() (changed bool) {
 		changed = true
 	}
 	return w.rollOut() || changed
+}
+
+// makeReady does the part of mariadb-operator.
+func (w *world) makeReady(o client.Object) (changed bool) {
+	w.Helper()
+	var status *database.Status
+	switch o := o.(type) {
+	case *database.Database:
+		status = &o.Status
+	case *database.User:
+		status = &o.Status
+	case *database.Grant:
+		status = &o.Status
+	}
+	if len(status.Conditions) > 0 {
+		return false
+	}
+	status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Created"}}
+	w.put(o)
+	return true
 }
 
 // finish lets a Job end a minute after its creation.

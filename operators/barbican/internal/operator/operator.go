@@ -101,6 +101,10 @@ func (o *Options) workers() controller.Options {
 }
 
 func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) error {
+	routes, err := network.ServesRoutes(m.GetRESTMapper())
+	if err != nil {
+		return fmt.Errorf("asking whether the cluster serves HTTPRoutes: %w", err)
+	}
 	answers := make(chan event.GenericEvent)
 	c, err := barbican.NewController(barbican.Dependencies{
 		Client:            m.GetClient(),
@@ -109,13 +113,10 @@ func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) erro
 		Health:            &probe.HTTP{Reasons: barbican.HealthReasons, Cache: probe.NewCache[key, probe.Verdict](waker(answers), probe.Options{})},
 		Metrics:           measured,
 		OperatorNamespace: manager.OperatorNamespace(),
+		NoRoutes:          !routes,
 	})
 	if err != nil {
 		return err
-	}
-	routes, err := network.ServesRoutes(m.GetRESTMapper())
-	if err != nil {
-		return fmt.Errorf("asking whether the cluster serves HTTPRoutes: %w", err)
 	}
 	return barbican.Watches{
 		Manager: m, Options: o.workers(), Secrets: m.Secrets, Answers: answers, Routes: routes,
