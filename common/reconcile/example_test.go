@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -176,7 +177,7 @@ func ExampleStableText() {
 type printer struct{}
 
 func (printer) Event(_ runtime.Object, eventType, reason, message string) {
-	fmt.Println(eventType, reason, message)
+	fmt.Fprintln(os.Stdout, eventType, reason, message)
 }
 
 // newCluster is a management cluster with one Cache.
