@@ -25,11 +25,11 @@ import (
 // owner is a custom resource whose status remembers the Job that was counted.
 type owner struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
 		Counted    string             `json:"counted,omitempty"`
-	} `json:"status,omitempty"`
+	} `json:"status"`
 }
 
 func (o *owner) DeepCopyObject() runtime.Object {

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -74,11 +75,11 @@ func ReadDeployment(ctx context.Context, c target.Cluster, key client.ObjectKey)
 		live = &appsv1.Deployment{}
 		err = c.Reader.Get(ctx, key, live)
 	}
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
 	}
 	return live, nil
 }
