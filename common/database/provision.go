@@ -54,18 +54,19 @@ func Provision(ctx context.Context, c target.Cluster, owner client.Object, s Sch
 	if gate := clusterGate(ctx, c, types.NamespacedName{Namespace: owner.GetNamespace(), Name: s.Spec.ClusterRef.Name}); !gate.Done() {
 		return gate
 	}
-	var pending []string
+	var kinds []string
+	pending := false
 	for _, part := range s.parts(owner) {
 		if err := c.Writer.Apply(ctx, owner, part.object); err != nil {
 			return notApplied(err)
 		}
-		if !part.status.ready() || !part.object.GetDeletionTimestamp().IsZero() {
-			pending = append(pending, part.kind)
-		}
+		kinds = append(kinds, part.kind)
+		pending = pending || !part.status.ready() || !part.object.GetDeletionTimestamp().IsZero()
 	}
-	if len(pending) > 0 {
+	if pending {
+		// It names them all: a list that shrinks would cost a write of the status for each that becomes Ready.
 		return reconcile.Wait(Retry, api.ReasonWaitingForDatabase, fmt.Sprintf(
-			"Waiting for mariadb-operator: %s %q not Ready; see their conditions", strings.Join(pending, ", "), owner.GetName()))
+			"Waiting for mariadb-operator until %s %q are Ready; see their conditions", strings.Join(kinds, ", "), owner.GetName()))
 	}
 	return reconcile.Outcome{}
 }
