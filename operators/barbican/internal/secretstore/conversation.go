@@ -105,40 +105,53 @@ func (c conversation) holds(v verdict) time.Duration {
 	return c.stored.nextVisit(c.now())
 }
 
-// provision goes from the provisioner's login to a minted or validated credential.
+// provision ends at once when the stored credential proves that the mount and the AppRole are there. The provisioner is
+// needed only to mint, to destroy, or to find out what is missing.
 func (c conversation) provision(ctx context.Context, keyStore KeyStore, v *verdict) {
-	jwt, err := c.token(ctx)
-	if err != nil {
-		v.provisioning = judgeToken(err)
-		return
+	trigger, due := c.stored.due(c.now())
+	if !due {
+		c.validate(ctx, keyStore, v)
+		if !v.credentials.bad() && len(c.retire) == 0 {
+			return
+		}
 	}
-	session, err := keyStore.LoginKubernetes(ctx, provisioner, jwt)
-	if err != nil {
-		v.provisioning = judgeProvisioning(err, c.mount)
+	session, roleID := c.inspect(ctx, keyStore, v)
+	if session == nil {
 		return
 	}
 	defer session.Close(ctx)
-	if err := session.CheckMount(ctx, c.mount); err != nil {
-		v.provisioning = judgeProvisioning(err, c.mount)
-		v.provisioning.mountLost = openbao.IsKind(err, openbao.Missing, openbao.WrongEngine)
-		return
-	}
-	roleID, err := session.RoleID(ctx, appRole)
-	if err != nil {
-		v.provisioning = judgeProvisioning(err, c.mount)
-		return
-	}
-	if trigger, due := c.stored.due(c.now()); due {
+	switch {
+	case v.provisioning.bad():
+	case due:
 		c.mint(ctx, session, roleID, trigger, v)
-		return
-	}
-	c.validate(ctx, keyStore, v)
-	if v.credentials.refused && c.stored.replaceable(c.now()) {
+	case v.credentials.refused && c.stored.replaceable(c.now()):
 		v.credentials = finding{}
 		c.mint(ctx, session, roleID, metrics.Reactive, v)
-		return
+	default:
+		c.destroy(ctx, session, v)
 	}
-	c.destroy(ctx, session, v)
+}
+
+// inspect logs in as the provisioner and looks for the mount and the AppRole. The session is nil when there is none.
+func (c conversation) inspect(ctx context.Context, keyStore KeyStore, v *verdict) (session *openbao.Provisioner, roleID string) {
+	jwt, err := c.token(ctx)
+	if err != nil {
+		v.provisioning = judgeToken(err)
+		return nil, ""
+	}
+	if session, err = keyStore.LoginKubernetes(ctx, provisioner, jwt); err != nil {
+		v.provisioning = judgeProvisioning(err, c.mount)
+		return nil, ""
+	}
+	if err = session.CheckMount(ctx, c.mount); err != nil {
+		v.provisioning = judgeProvisioning(err, c.mount)
+		v.provisioning.mountLost = openbao.IsKind(err, openbao.Missing, openbao.WrongEngine)
+		return session, ""
+	}
+	if roleID, err = session.RoleID(ctx, appRole); err != nil {
+		v.provisioning = judgeProvisioning(err, c.mount)
+	}
+	return session, roleID
 }
 
 func (c conversation) validate(ctx context.Context, keyStore KeyStore, v *verdict) {
