@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
 )
 
 // ledger collects the outcomes of one pass and turns them into conditions once, at the end.
@@ -28,7 +29,8 @@ type ledger struct {
 // else the step that was not reached could have said False.
 type entry struct {
 	outcome Outcome
-	missing int // steps that have not run
+	missing int    // steps that have not run
+	refused string // what somebody must mend before a step can report
 }
 
 func newLedger(conditions []string, expected []int) *ledger {
@@ -51,10 +53,18 @@ func (l *ledger) book(condition int, o Outcome) {
 		l.errs = append(l.errs, o.err)
 		if o.status == "" {
 			e.missing++ // a step that failed without an opinion has not reported
+			e.refuse(o.err)
 		}
 	}
 	if o.extra != nil {
 		l.extras = append(l.extras, o.extra)
+	}
+}
+
+// refuse keeps an error that will not pass by itself. Others would come and go in the status.
+func (e *entry) refuse(err error) {
+	if e.refused == "" && apply.IsRefused(err) {
+		e.refused = ": " + StableText(err)
 	}
 }
 
@@ -83,7 +93,7 @@ func (l *ledger) write(obj Object) []announcement {
 			meta.SetStatusCondition(conditions, c)
 		}
 	}
-	meta.SetStatusCondition(conditions, aggregate(*conditions, l.conditions, generation))
+	meta.SetStatusCondition(conditions, l.aggregate(*conditions, generation))
 	obj.SetObservedGeneration(generation)
 	return events
 }
@@ -98,25 +108,26 @@ func transition(before []metav1.Condition, condition string, o Outcome) (announc
 }
 
 // aggregate is True when every condition is True at the object's generation.
-func aggregate(all []metav1.Condition, members []string, generation int64) metav1.Condition {
+func (l *ledger) aggregate(all []metav1.Condition, generation int64) metav1.Condition {
 	ready := metav1.Condition{
 		Type: api.ConditionReady, Status: metav1.ConditionTrue, Reason: api.ReasonAllReady, Message: "All conditions are True",
 		ObservedGeneration: generation,
 	}
 	var unmet []string
-	for _, m := range members {
+	for i, m := range l.conditions {
+		refused := l.entries[i].refused
 		switch c := meta.FindStatusCondition(all, m); {
 		case c == nil:
-			unmet = append(unmet, m+" (not reported yet)")
+			unmet = append(unmet, m+" (not reported yet"+refused+")")
 		case c.Status != metav1.ConditionTrue:
 			unmet = append(unmet, fmt.Sprintf("%s (%s)", m, c.Reason))
 		case c.ObservedGeneration != generation:
-			unmet = append(unmet, m+" (not reported for the current generation)")
+			unmet = append(unmet, m+" (not reported for the current generation"+refused+")")
 		}
 	}
 	if len(unmet) > 0 {
 		ready.Status, ready.Reason = metav1.ConditionFalse, api.ReasonNotAllReady
-		ready.Message = "Not True: " + strings.Join(unmet, ", ")
+		ready.Message = bounded("Not True: " + strings.Join(unmet, ", "))
 	}
 	return ready
 }

@@ -5,6 +5,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/cobaltcore/common/apply"
 )
 
 var errBroken = errors.New("broken")
@@ -185,6 +188,14 @@ func TestReadyDemandsTheCurrentGeneration(t *testing.T) {
 	}
 	object.Generation = 2
 	if got := run(Error(errBroken)); got != "False: Not True: Y (not reported for the current generation)" {
+		t.Error(got)
+	}
+	refused := fmt.Errorf("applying it: %w", &apply.ForeignError{Child: "Thing a/b", Owner: "Owner a/b"})
+	if got := run(Error(refused)); got != "False: Not True: Y (not reported for the current generation: B: "+refused.Error()+")" {
+		t.Error(got)
+	}
+	object.Status.Conditions = nil
+	if got := run(Error(refused)); got != "False: Not True: Y (not reported yet: B: "+refused.Error()+")" {
 		t.Error(got)
 	}
 	object.Status.Conditions = nil

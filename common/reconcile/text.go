@@ -35,9 +35,12 @@ func StableText(err error) string {
 	for _, u := range unstable {
 		text = u.pattern.ReplaceAllString(text, u.replacement)
 	}
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return bounded(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}
+
+func bounded(text string) string {
 	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "")
+		return strings.ToValidUTF8(text[:maxMessage], "")
 	}
 	return text
 }
