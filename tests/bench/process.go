@@ -21,6 +21,9 @@ import (
 	"github.com/prometheus/common/model"
 )
 
+// passesMetric counts the passes of all controllers of an operator.
+const passesMetric = "controller_runtime_reconcile_total"
+
 // process is a running operator.
 type process struct {
 	cmd     *exec.Cmd
@@ -123,7 +126,7 @@ func (p *process) passed(ctx context.Context, before, n float64) error {
 }
 
 func (p *process) passes(ctx context.Context) (float64, error) {
-	return p.metric(ctx, "controller_runtime_reconcile_total")
+	return p.metric(ctx, passesMetric)
 }
 
 // memory is the resident memory in MB.
