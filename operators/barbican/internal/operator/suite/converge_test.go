@@ -34,7 +34,7 @@ var smallest = []string{
 var _ = Describe("A Barbican that asks for everything, with a managed store", Ordered, func() {
 	var (
 		p *place
-		b *v1alpha1.Barbican
+		b *barbican
 		s *v1alpha1.BarbicanSecretStore
 	)
 	BeforeAll(func() {
@@ -95,7 +95,7 @@ var _ = Describe("A Barbican that asks for everything, with a managed store", Or
 var _ = Describe("A Barbican with a brownfield store and a brownfield database", func() {
 	It("becomes Ready without writing to either", func() {
 		p := newPlace()
-		b, s := p.barbican(func(b *v1alpha1.Barbican) {
+		b, s := p.barbican(func(b *barbican) {
 			b.Spec.Database.ClusterRef, b.Spec.Database.Host = nil, "db.example.org"
 		}), p.brownfield()
 		given := p.given()

@@ -28,7 +28,7 @@ var everyChild = append([]string{
 // crash is one run of a converge that does not go undisturbed.
 type crash struct {
 	*place
-	b *v1alpha1.Barbican
+	b *barbican
 	s *v1alpha1.BarbicanSecretStore
 }
 

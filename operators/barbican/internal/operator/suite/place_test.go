@@ -22,6 +22,8 @@ import (
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
+type barbican = v1alpha1.Barbican
+
 // place is a namespace with all that a platform has before anybody asks for a Barbican, and a key store.
 type place struct {
 	namespace string
@@ -75,8 +77,8 @@ func (p *place) secret(name string, content ...string) *corev1.Secret {
 }
 
 // barbican is the smallest one that converges, changed by the edits.
-func (p *place) barbican(edits ...func(*v1alpha1.Barbican)) *v1alpha1.Barbican {
-	b := &v1alpha1.Barbican{
+func (p *place) barbican(edits ...func(*barbican)) *barbican {
+	b := &barbican{
 		ObjectMeta: p.meta("barbican"),
 		Spec: v1alpha1.BarbicanSpec{
 			OpenStackRelease: "2025.1",
@@ -96,7 +98,7 @@ func (p *place) barbican(edits ...func(*v1alpha1.Barbican)) *v1alpha1.Barbican {
 }
 
 // withEverything asks for every child that there is.
-func withEverything(b *v1alpha1.Barbican) {
+func withEverything(b *barbican) {
 	b.Spec.Gateway = &api.GatewaySpec{ParentRef: api.GatewayParentRef{Name: "public"}, Hostname: "keys.example.org"}
 	b.Spec.NetworkPolicy = &api.NetworkPolicySpec{Ingress: []api.IngressSource{{
 		NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "openstack"}},
