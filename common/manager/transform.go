@@ -3,10 +3,11 @@
 package manager
 
 import (
-	"maps"
 	"reflect"
+	"unique"
 
 	"github.com/samber/lo"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,17 +25,51 @@ func transform(managedBy string, children []client.Object) toolscache.TransformF
 		if !ok {
 			return in, nil
 		}
-		obj.SetManagedFields(nil)
-		if _, ok := obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
-			annotations := maps.Clone(obj.GetAnnotations())
-			delete(annotations, corev1.LastAppliedConfigAnnotation)
-			obj.SetAnnotations(annotations)
-		}
+		slimMetadata(obj)
 		if written[reflect.TypeOf(obj)] && obj.GetLabels()[naming.LabelManagedBy] != managedBy {
 			return husk(obj), nil
 		}
+		if job, ok := obj.(*batchv1.Job); ok && finished(job) {
+			job.Spec = batchv1.JobSpec{} // its work is done, and a change of it is told by its annotations
+		}
 		return obj, nil
 	}
+}
+
+// slimMetadata makes objects share what they have in common: every object comes with its own copy of the same labels.
+func slimMetadata(obj client.Object) {
+	obj.SetManagedFields(nil)
+	annotations := obj.GetAnnotations()
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	obj.SetAnnotations(shared(annotations))
+	obj.SetLabels(shared(obj.GetLabels()))
+	obj.SetNamespace(one(obj.GetNamespace()))
+	owners := obj.GetOwnerReferences()
+	for i := range owners {
+		o := &owners[i]
+		o.APIVersion, o.Kind, o.Name = one(o.APIVersion), one(o.Kind), one(o.Name)
+	}
+	obj.SetOwnerReferences(owners)
+}
+
+func shared(texts map[string]string) map[string]string {
+	if len(texts) == 0 {
+		return nil
+	}
+	compact := make(map[string]string, len(texts))
+	for key, value := range texts {
+		compact[one(key)] = one(value)
+	}
+	return compact
+}
+
+// one is the one copy of a text.
+func one(text string) string { return unique.Make(text).Value() }
+
+func finished(job *batchv1.Job) bool {
+	return lo.ContainsBy(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
 }
 
 // husk is an object without anything but its type and metadata.

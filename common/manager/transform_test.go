@@ -3,10 +3,13 @@
 package manager
 
 import (
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -28,16 +31,19 @@ func TestTransform(t *testing.T) {
 	foreign.Labels = map[string]string{naming.LabelManagedBy: "Helm"}
 
 	tests := map[string]struct{ in, want client.Object }{
-		"a child of ours stays whole": {deployment(marked), deployment(marked)},
-		"a child of others is a husk": {deployment(foreign), &appsv1.Deployment{ObjectMeta: foreign}},
-		"so is one without labels":    {deployment(kept), &appsv1.Deployment{ObjectMeta: kept}},
+		"a child of ours stays whole":          {deployment(marked), deployment(marked)},
+		"a child of others is a husk":          {deployment(foreign), &appsv1.Deployment{ObjectMeta: foreign}},
+		"so is one without labels":             {deployment(kept), &appsv1.Deployment{ObjectMeta: kept}},
+		"a finished Job needs no pod template": {job(marked, batchv1.JobComplete), &batchv1.Job{ObjectMeta: marked, Status: job(marked, batchv1.JobComplete).Status}},
+		"nor does one that failed":             {job(marked, batchv1.JobFailed), &batchv1.Job{ObjectMeta: marked, Status: job(marked, batchv1.JobFailed).Status}},
+		"one that is paused may run again":     {job(marked, batchv1.JobSuspended), job(marked, batchv1.JobSuspended)},
 		"no child, stays whole": {
 			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"k": "v"}},
 			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"k": "v"}},
 		},
 		"metadata": {&metav1.PartialObjectMetadata{ObjectMeta: foreign}, &metav1.PartialObjectMetadata{ObjectMeta: foreign}},
 	}
-	slim := transform("app-operator", []client.Object{&appsv1.Deployment{}})
+	slim := transform("app-operator", []client.Object{&appsv1.Deployment{}, &batchv1.Job{}})
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +66,30 @@ func TestTransformPassesWhatIsNoObject(t *testing.T) {
 	in := toolscache.DeletedFinalStateUnknown{Key: "keys/x"}
 	if got, err := transform("app-operator", nil)(in); err != nil || got != any(in) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func job(meta metav1.ObjectMeta, condition batchv1.JobConditionType) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: meta, Spec: batchv1.JobSpec{BackoffLimit: ptr.To[int32](3)},
+		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue}}},
+	}
+}
+
+func TestTransformSharesTexts(t *testing.T) {
+	t.Parallel()
+	slim := transform("app-operator", nil)
+	var labels [2]string
+	for i := range labels {
+		text := strings.Repeat("x", 20) // a copy each time
+		got, err := slim(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"key": text}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels[i] = got.(*corev1.ConfigMap).Labels["key"]
+	}
+	if unsafe.StringData(labels[0]) != unsafe.StringData(labels[1]) {
+		t.Error("equal labels of two objects take memory twice")
 	}
 }
 
