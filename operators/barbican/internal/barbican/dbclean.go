@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/job"
@@ -32,7 +34,10 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.NotReady(v1alpha1.ReasonWaitingForSecretStores, "The clean-up waits for a first configuration: see SecretStoresReady")
 	}
 	settings := b.Spec.DBClean.WithDefaults()
-	converged := b.Status.InstalledRelease != "" && b.Status.InstalledRelease == b.Spec.OpenStackRelease
+	converged, err := atRelease(ctx, p)
+	if err != nil {
+		return reconcile.Error(err)
+	}
 	cron := cleanUpJob(b, settings, settings.Suspend || !converged, p.Values.mounts.configSecret)
 	if err := p.Children.Writer.Apply(ctx, b, cron); err != nil {
 		return blame(v1alpha1.ReasonDBCleanBlocked, err)
@@ -43,6 +48,22 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	return s.count(cleanVerdict(b, settings, converged, last), b, last, &b.Status.LastDBCleanJobUID,
 		s.Metrics.DBClean, v1alpha1.EventDBCleanMetricEmissionDeferred)
+}
+
+// atRelease says whether the schema is at the requested release. A migration that has succeeded counts before the Database
+// row promotes its release, or each installation would take one pass and one write of the status more.
+func atRelease(ctx context.Context, p *pass) (bool, error) {
+	b, requested := p.Object, p.Object.Spec.OpenStackRelease
+	if b.Status.InstalledRelease == requested || b.Status.SchemaRelease != requested {
+		return b.Status.InstalledRelease == requested && requested != "", nil
+	}
+	var sync batchv1.Job
+	err := p.Children.Client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: dbSyncName(b)}, &sync, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading Job %s: %w", dbSyncName(b), err)
+	}
+	result, ended := job.ResultOf(&sync)
+	return ended && result.Succeeded && sync.Annotations[job.AnnotationKey] == syncKey(b) && p.Children.Writer.Controls(b, &sync), nil
 }
 
 // cleanVerdict is the first that applies.
