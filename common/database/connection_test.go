@@ -33,6 +33,9 @@ func TestConnect(t *testing.T) {
 	port := brownfield()
 	port.Port = 3307
 	const files = "&ssl_ca=/tls/ca.crt&ssl_cert=/tls/tls.crt&ssl_key=/tls/tls.key"
+	graded := func(name string) string {
+		return "&ssl_ca=/tls/ca.crt&ssl_cert=/tls/tls.crt&ssl_check_hostname=" + name + "&ssl_key=/tls/tls.key"
+	}
 	for _, tt := range []struct {
 		name   string
 		spec   api.DatabaseSpec
@@ -47,8 +50,8 @@ func TestConnect(t *testing.T) {
 		{name: "brownfield", spec: brownfield(), data: both, dsn: "mysql+pymysql://ann:p%40ss%2F%24w%25@db.example.org:3306/vault?charset=utf8"},
 		{name: "another port", spec: port, data: both, dsn: "mysql+pymysql://ann:p%40ss%2F%24w%25@db.example.org:3307/vault?charset=utf8"},
 		{name: "TLS by default encrypts", spec: withTLS(managed(), ""), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8" + files},
-		{name: "TLS verified", spec: withTLS(managed(), api.DatabaseTLSVerifyCA), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8" + files + "&ssl_verify_cert=true"},
-		{name: "TLS verified with the name", spec: withTLS(managed(), api.DatabaseTLSVerifyFull), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8" + files + "&ssl_verify_cert=true&ssl_verify_identity=true"},
+		{name: "TLS verified", spec: withTLS(managed(), api.DatabaseTLSVerifyCA), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8" + graded("false")},
+		{name: "TLS verified with the name", spec: withTLS(managed(), api.DatabaseTLSVerifyFull), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8" + graded("true")},
 		{name: "TLS disabled", spec: withTLS(managed(), api.DatabaseTLSDisabled), data: both, dsn: "mysql+pymysql://svc:p%40ss%2F%24w%25@db.ns.svc:3306/vault?charset=utf8"},
 		{name: "no Secret", spec: managed(), reason: api.ReasonWaitingForDBCredentials, says: "does not exist"},
 		{name: "no password", spec: managed(), data: map[string]string{"username": "ann"}, reason: api.ReasonWaitingForDBCredentials, says: `"password"`},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/oslo"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
@@ -64,16 +65,12 @@ func tlsQuery(spec api.DatabaseSpec, dir string) map[string]string {
 	if !spec.TLSEnabled() {
 		return nil
 	}
-	query := map[string]string{
-		"ssl_ca":   path.Join(dir, CAKey),
-		"ssl_cert": path.Join(dir, corev1.TLSCertKey),
-		"ssl_key":  path.Join(dir, corev1.TLSPrivateKeyKey),
-	}
+	verify := oslo.VerifyDefault
 	switch spec.TLSMode() {
 	case api.DatabaseTLSVerifyCA:
-		query["ssl_verify_cert"] = "true"
+		verify = oslo.VerifyCA
 	case api.DatabaseTLSVerifyFull:
-		query["ssl_verify_cert"], query["ssl_verify_identity"] = "true", "true"
+		verify = oslo.VerifyFull
 	}
-	return query
+	return oslo.TLSQuery(path.Join(dir, CAKey), path.Join(dir, corev1.TLSCertKey), path.Join(dir, corev1.TLSPrivateKeyKey), verify)
 }
