@@ -36,7 +36,9 @@ func (u UWSGI) Command() []string {
 	} else {
 		argv = append(argv, "--wsgi-file", u.File)
 	}
-	argv = append(argv, "--master", "--lazy-apps", "--need-app", "--die-on-term", "--skip-atexit-teardown",
+	// Python threads of the application run even with one thread a process, and a request with a long token fits.
+	argv = append(argv, "--master", "--lazy-apps", "--need-app", "--enable-threads", "--buffer-size", "65535",
+		"--die-on-term", "--skip-atexit-teardown",
 		"--processes", strconv.Itoa(int(u.Knobs.Processes)), "--threads", strconv.Itoa(int(u.Knobs.Threads)))
 	argv = append(argv, u.Tail...)
 	return appendPositive(argv, "--harakiri", u.Knobs.Harakiri)

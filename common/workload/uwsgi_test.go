@@ -16,7 +16,7 @@ func TestUWSGI(t *testing.T) {
 		change(&s)
 		return s
 	}
-	const fixed = "--master --lazy-apps --need-app --die-on-term --skip-atexit-teardown"
+	const fixed = "--master --lazy-apps --need-app --enable-threads --buffer-size 65535 --die-on-term --skip-atexit-teardown"
 	for _, tt := range []struct {
 		name  string
 		uwsgi UWSGI
