@@ -49,6 +49,7 @@ func apiTemplate(b *v1alpha1.Barbican, v handoff) corev1.PodTemplateSpec {
 				dsnEnv(b),
 				workload.SecretEnv(envServicePassword, v.password.Name, v.password.Key),
 				workload.SecretEnv(envSecretID, v.mounts.credentialsSecret, v1alpha1.SecretIDKey),
+				userEnv,
 			},
 			Resources:      b.Spec.Deployment.EffectiveResources(),
 			VolumeMounts:   mounts,
@@ -90,10 +91,13 @@ func databaseTemplate(b *v1alpha1.Barbican, component, configSecret string, comm
 		Volumes: volumes,
 		Container: corev1.Container{
 			Name: component, Image: b.Spec.Image.Reference(), Command: command,
-			Env: []corev1.EnvVar{dsnEnv(b)}, Resources: jobResources(), VolumeMounts: mounts,
+			Env: []corev1.EnvVar{dsnEnv(b), userEnv}, Resources: jobResources(), VolumeMounts: mounts,
 		},
 	}.Template()
 }
+
+// userEnv is what the database driver asks for before it looks into the image's passwd file, which may lack our user.
+var userEnv = corev1.EnvVar{Name: "USER", Value: "openstack"}
 
 func dsnEnv(b *v1alpha1.Barbican) corev1.EnvVar {
 	return workload.SecretEnv(envDSN, connectionSecretName(b), database.ConnectionKey)

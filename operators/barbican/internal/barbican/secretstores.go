@@ -155,6 +155,10 @@ func (s *steps) pairOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSec
 	found := openbao.Credentials{
 		RoleID: string(secret.Data[v1alpha1.RoleIDKey]), SecretID: string(secret.Data[v1alpha1.SecretIDKey]),
 	}
+	if strings.Contains(found.SecretID, "$") {
+		return validatedPair{}, fmt.Sprintf("Store %s: %s in Secret %s contains a dollar sign, which Barbican would interpolate; mint another one",
+			store.Name, v1alpha1.SecretIDKey, name), nil
+	}
 	hash, barbican := found.Hash(), client.ObjectKeyFromObject(p.Object)
 	if hash == store.Status.CredentialsHash {
 		pair := validatedPair{store: store.UID, roleID: found.RoleID, hash: hash}

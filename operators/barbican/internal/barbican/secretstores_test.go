@@ -88,6 +88,11 @@ func TestStoresDecision(t *testing.T) {
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "the credentials in Secret main-approle are not validated yet",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
+		"a secret ID that would be interpolated": {
+			objects: []client.Object{store("main"), credentials("main", openbao.Credentials{RoleID: "r", SecretID: "a$b"})},
+			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "secret-id in Secret main-approle contains a dollar sign",
+			events: []string{"Warning BarbicanSecretStoreSkipped"},
+		},
 		"no CA": {
 			objects: []client.Object{store("main"), credentials("main", pair)},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "its CA Secret bao-tls-ca lacks ca.crt",
