@@ -93,7 +93,7 @@ func requests(
 		woken = append(woken, reconcile.Request{NamespacedName: toRequest(item.(client.Object))})
 		return nil
 	})
-	return lo.Uniq(woken)
+	return woken
 }
 
 // Desired passes the changes of a child that somebody may have made by hand: its spec, as get returns it, its labels,
