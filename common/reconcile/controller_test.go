@@ -411,6 +411,11 @@ func TestARemoteObjectIsSweptBeforeItGoes(t *testing.T) {
 	if err := w.api.Delete(t.Context(), newThing()); err != nil {
 		t.Fatal(err)
 	}
+	w.Cleanup = func(context.Context, *pass) Outcome { return Wait(time.Second, "Draining", "") }
+	w.requests = nil
+	w.pass(t)
+	w.sent(t) // the clean-up still needs what the sweep would delete
+	w.Cleanup = nil
 	w.fail["delete"] = errBroken
 	if _, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); !errors.Is(err, errBroken) || w.live(t) == nil {
 		t.Errorf("released in spite of %v", err)
@@ -454,6 +459,25 @@ func TestALostClusterIsGivenUpInTheEnd(t *testing.T) {
 	if w.live(t) != nil || len(w.events) != 1 || !strings.HasPrefix(w.events[0], "Warning RemoteChildrenAbandoned: Released without clean-up: ") ||
 		!strings.Contains(w.events[0], `"far"`) || !slices.Equal(w.gone, []string{"default/one/uid-1"}) {
 		t.Errorf("events %q, gone %q", w.events, w.gone)
+	}
+}
+
+// A cluster that comes back in between gets its full time again.
+func TestALostClusterThatComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing(func(o *thing) {
+		o.Spec.Cluster, o.Finalizers = "far", []string{"example.com/thing", "openstack.c5c3.io/remote-children"}
+	}))
+	w.Cleanup = func(context.Context, *pass) Outcome { return Wait(time.Second, "Draining", "") }
+	w.deleteNow(t)
+	w.pass(t)
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.addCluster("far")
+	w.pass(t)
+	delete(w.clusters, "far")
+	w.pass(t)
+	if w.live(t) == nil {
+		t.Error("given up at once")
 	}
 }
 
