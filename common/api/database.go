@@ -116,9 +116,9 @@ type DatabaseSpec struct {
 // DatabaseTLSSpec sets the protection of a database connection and the files
 // for it.
 type DatabaseTLSSpec struct {
-	// Mode of the protection: disabled; prefer and require encrypt; verify-ca also
-	// checks the server's certificate against the CA bundle; verify-full also
-	// checks that it was issued for the server's name. Default require.
+	// Mode of the protection: disabled; prefer, require and verify-full encrypt and
+	// check the server's certificate against the CA bundle and the server's name;
+	// verify-ca leaves the name out. Default require.
 	// +kubebuilder:default=require
 	// +optional
 	Mode DatabaseTLSMode `json:"mode,omitempty"`
