@@ -9,67 +9,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/kubetest"
-	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/operator"
 )
-
-// everyChild is what a Barbican with everything and a managed store own.
-var everyChild = append([]string{
-	"/HorizontalPodAutoscaler barbican", "/NetworkPolicy barbican", "/HTTPRoute barbican", "SecretStore/Secret keys-approle",
-}, smallest...)
-
-// crash is one run of a converge that does not go undisturbed.
-type crash struct {
-	*place
-	b *barbican
-	s *v1alpha1.BarbicanSecretStore
-}
-
-func newCrash() crash {
-	GinkgoHelper()
-	c := crash{place: newPlace()}
-	c.b, c.s = c.barbican(withEverything), c.managed()
-	c.create(c.b, c.s)
-	return c
-}
-
-// unharmed says that both became Ready and nothing is lost, left over or told twice.
-func (c crash) unharmed(when string) {
-	GinkgoHelper()
-	Eventually(live(c.b)).Should(kubetest.BeReady(), when)
-	Eventually(live(c.s)).Should(kubetest.BeReady(), when)
-	Expect(c.children()).To(ConsistOf(everyChild), when)
-	Expect(get(c.b).Status.InstalledRelease).To(Equal("2025.1"), when)
-	Expect(c.b.Status.TargetRelease).To(BeEmpty(), when)
-
-	minted := get(&corev1.Secret{ObjectMeta: c.meta("keys-approle")})
-	valid := c.bao.SecretIDs("barbican")
-	Expect(valid).To(HaveKey(minted.Annotations[v1alpha1.AnnotationSecretIDAccessor]), when)
-	Expect(len(valid)).To(BeNumerically("<=", 2), "%s: secret IDs were minted for nobody", when)
-
-	for event, times := range c.events() {
-		Expect(times).To(BeNumerically("<=", 1), "%s: %s", when, event)
-	}
-}
-
-// events counts those of the namespace by object and reason.
-func (p *place) events() map[string]int {
-	GinkgoHelper()
-	list := &corev1.EventList{}
-	Expect(admin.List(ctx, list, client.InNamespace(p.namespace))).To(Succeed())
-	counts := map[string]int{}
-	for _, e := range list.Items {
-		counts[e.InvolvedObject.Kind+" "+e.Type+" "+e.Reason+": "+e.Message] += max(1, int(e.Count))
-	}
-	return counts
-}
 
 var _ = Describe("An operator", func() {
 	killed := func(answered bool) {
@@ -80,21 +26,21 @@ var _ = Describe("An operator", func() {
 				rows[i] = i
 			}
 			together(rows, func(i int) {
-				c, death := newCrash(), &kubetest.Crash{At: first + i, Answered: answered}
-				victim := c.start(func(o *process, config *rest.Config, _ *operator.Options) {
+				w, death := newWorld(), &kubetest.Crash{At: first + i, Answered: answered}
+				victim := w.start(func(o *process, config *rest.Config, _ *operator.Options) {
 					death.Kill = o.kill
 					config.Wrap(death.Transport)
 				})
 				Eventually(func(g Gomega) {
 					if !death.Fired() {
-						g.Expect(live(c.b)()).To(kubetest.BeReady())
-						g.Expect(live(c.s)()).To(kubetest.BeReady())
+						g.Expect(live(w.b)()).To(kubetest.BeReady())
+						g.Expect(live(w.s)()).To(kubetest.BeReady())
 					}
 				}).Should(Succeed())
 				fired[i] = death.Fired()
 				victim.stop()
-				c.start()
-				c.unharmed(fmt.Sprintf("killed at write %d", first+i))
+				w.start()
+				w.unharmed(fmt.Sprintf("killed at write %d", first+i))
 			})
 		}
 	}
@@ -118,23 +64,23 @@ var _ = Describe("An operator", func() {
 			)
 		}
 		together(all, func(r refusal) {
-			c, refuser := newCrash(), &kubetest.Refusal{}
+			w, refuser := newWorld(), &kubetest.Refusal{}
 			refuser.Refuse(2, r.err, r.resource, "create", "update", "patch")
-			c.start(through(refuser.Transport))
-			c.unharmed(fmt.Sprintf("%s answered by %v", r.resource, r.err))
+			w.start(through(refuser.Transport))
+			w.unharmed(fmt.Sprintf("%s answered by %v", r.resource, r.err))
 		})
 	})
 })
 
 var _ = Describe("An operator that starts anew", func() {
 	It("writes nothing, and reads each referenced Secret once", func() {
-		c := newCrash()
-		o := c.start()
-		c.unharmed("at first")
+		w := newWorld()
+		o := w.start()
+		w.unharmed("at first")
 		o.settle()
 		o.stop()
 
-		o = c.start()
+		o = w.start()
 		Eventually(func() uint64 { return o.passes(lastOfBarbican) }).ShouldNot(BeZero())
 		Eventually(func() uint64 { return o.passes(lastOfStore) }).ShouldNot(BeZero())
 		var all kubetest.Requests

@@ -60,16 +60,16 @@ type drift struct {
 
 var _ = Describe("A child that somebody changes", Ordered, func() {
 	var (
-		c        crash
+		w        world
 		o        *process
 		children []unstructured.Unstructured
 	)
 	BeforeAll(func() {
-		c = newCrash()
-		o = c.start()
-		c.unharmed("at first")
+		w = newWorld()
+		o = w.start()
+		w.unharmed("at first")
 		o.settle()
-		children = slices.DeleteFunc(c.objects(), func(o unstructured.Unstructured) bool { return o.GetKind() == "Job" })
+		children = slices.DeleteFunc(w.objects(), func(o unstructured.Unstructured) bool { return o.GetKind() == "Job" })
 	})
 	writes := func(child *unstructured.Unstructured) int {
 		resource := strings.ReplaceAll(strings.ToLower(child.GetKind())+"s", "policys", "policies")
@@ -104,9 +104,9 @@ var _ = Describe("A child that somebody changes", Ordered, func() {
 			Expect(admin.Delete(ctx, &child)).To(Succeed())
 			Eventually(live(&child)).Should(And(Not(BeNil()), WithTransform(client.Object.GetUID, Not(Equal(was)))), child.GetKind())
 		})
-		Eventually(live(c.b)).Should(kubetest.BeReady())
-		Eventually(live(c.s)).Should(kubetest.BeReady())
-		Expect(c.children()).To(ConsistOf(everyChild))
+		Eventually(live(w.b)).Should(kubetest.BeReady())
+		Eventually(live(w.s)).Should(kubetest.BeReady())
+		Expect(w.children()).To(ConsistOf(everyChild))
 	})
 	It("keeps what others add", func() {
 		together(children, func(child unstructured.Unstructured) {

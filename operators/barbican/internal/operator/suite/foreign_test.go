@@ -95,26 +95,26 @@ var _ = Describe("An object of somebody else under a child's name", func() {
 			rows[i] = i
 		}
 		together(rows, func(i int) {
-			c := crash{place: newPlace()}
-			foreign := c.theirs()[i]
-			c.create(foreign)
+			w := world{place: newPlace()}
+			foreign := w.theirs()[i]
+			w.create(foreign)
 			before := desired(foreign)
-			c.b, c.s = c.barbican(withEverything), c.managed()
-			c.create(c.b, c.s)
-			o := c.start()
+			w.b, w.s = w.barbican(withEverything), w.managed()
+			w.create(w.b, w.s)
+			o := w.start()
 			kind := kindOf(foreign).Kind
-			told, wanted := client.Object(c.b), tells[kind]
+			told, wanted := client.Object(w.b), tells[kind]
 			if foreign.GetName() == "keys-approle" {
-				told, wanted = c.s, struct{ condition, reason string }{"CredentialsReady", "WaitingForCredentials"}
+				told, wanted = w.s, struct{ condition, reason string }{"CredentialsReady", "WaitingForCredentials"}
 			}
-			Eventually(live(told)).Should(kubetest.HaveCondition(wanted.condition, metav1.ConditionFalse, wanted.reason).Saying(fmt.Sprintf("%s %s/%s", kind, c.namespace, foreign.GetName())), kind)
+			Eventually(live(told)).Should(kubetest.HaveCondition(wanted.condition, metav1.ConditionFalse, wanted.reason).Saying(fmt.Sprintf("%s %s/%s", kind, w.namespace, foreign.GetName())), kind)
 			Expect(desired(foreign)).To(Equal(before), kind)
 			o.stop()
 
 			Expect(admin.Delete(ctx, foreign, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
-			c.start()
-			Eventually(live(c.b)).Should(kubetest.BeReady(), "%s is gone", kind)
-			Eventually(live(c.s)).Should(kubetest.BeReady(), "%s is gone", kind)
+			w.start()
+			Eventually(live(w.b)).Should(kubetest.BeReady(), "%s is gone", kind)
+			Eventually(live(w.s)).Should(kubetest.BeReady(), "%s is gone", kind)
 		})
 	})
 

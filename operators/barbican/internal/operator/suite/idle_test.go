@@ -21,13 +21,13 @@ import (
 
 var _ = Describe("A converged Barbican", Ordered, func() {
 	var (
-		c crash
+		w world
 		o *process
 	)
 	BeforeAll(func() {
-		c = newCrash()
-		o = c.start(func(_ *process, _ *rest.Config, options *operator.Options) { options.SyncPeriod = time.Second })
-		c.unharmed("at first")
+		w = newWorld()
+		o = w.start(func(_ *process, _ *rest.Config, options *operator.Options) { options.SyncPeriod = time.Second })
+		w.unharmed("at first")
 	})
 	BeforeEach(func() { o.settle() })
 
@@ -38,18 +38,18 @@ var _ = Describe("A converged Barbican", Ordered, func() {
 		Eventually(func() uint64 { return o.passes(step) }).Should(BeNumerically(">", before))
 		Consistently(func() kubetest.Requests { return calls(o.requests.Requests()) }, "300ms").Should(BeEmpty())
 	}
-	It("costs no request when it is touched", func() { touched(c.b, lastOfBarbican) })
+	It("costs no request when it is touched", func() { touched(w.b, lastOfBarbican) })
 	It("costs no request when its store is touched", func() {
-		c.bao.ForgetCalls()
-		touched(c.s, lastOfStore)
-		Expect(c.bao.AllCalls()).To(BeEmpty())
+		w.bao.ForgetCalls()
+		touched(w.s, lastOfStore)
+		Expect(w.bao.AllCalls()).To(BeEmpty())
 	})
 	It("costs no request in a resync", func() {
 		Consistently(func() kubetest.Requests { return calls(o.requests.Requests()) }, "2500ms").Should(BeEmpty())
 	})
 	It("costs no request when the status of its Deployment changes", func() {
 		before := o.passes(lastOfBarbican)
-		d := get(&appsv1.Deployment{ObjectMeta: c.meta("barbican")})
+		d := get(&appsv1.Deployment{ObjectMeta: w.meta("barbican")})
 		was := d.DeepCopy()
 		d.Status.Conditions[0].LastUpdateTime.Time = d.Status.Conditions[0].LastUpdateTime.Add(-time.Minute)
 		Expect(admin.Status().Patch(ctx, d, client.MergeFrom(was))).To(Succeed())
@@ -58,16 +58,16 @@ var _ = Describe("A converged Barbican", Ordered, func() {
 	})
 	It("sleeps through a status that no step reads", func() {
 		before := o.passes(lastOfBarbican)
-		budget := get(&policyv1.PodDisruptionBudget{ObjectMeta: c.meta("barbican")})
+		budget := get(&policyv1.PodDisruptionBudget{ObjectMeta: w.meta("barbican")})
 		budget.Status.ObservedGeneration, budget.Status.CurrentHealthy = 1, 3
 		Expect(admin.Status().Update(ctx, budget)).To(Succeed())
-		scaler := get(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: c.meta("barbican")})
+		scaler := get(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: w.meta("barbican")})
 		scaler.Status.CurrentReplicas, scaler.Status.DesiredReplicas = 3, 3
 		Expect(admin.Status().Update(ctx, scaler)).To(Succeed())
-		service := get(&corev1.Service{ObjectMeta: c.meta("barbican")})
+		service := get(&corev1.Service{ObjectMeta: w.meta("barbican")})
 		service.Status.LoadBalancer.Ingress = nil
 		Expect(admin.Status().Update(ctx, service)).To(Succeed())
-		Expect(get(&networkingv1.NetworkPolicy{ObjectMeta: c.meta("barbican")}).Generation).To(BeEquivalentTo(1))
+		Expect(get(&networkingv1.NetworkPolicy{ObjectMeta: w.meta("barbican")}).Generation).To(BeEquivalentTo(1))
 		Consistently(func() uint64 { return o.passes(lastOfBarbican) }, "500ms").Should(Equal(before))
 	})
 })
