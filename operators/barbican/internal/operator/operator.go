@@ -60,37 +60,48 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 
 // New puts an operator together that is ready to start.
 func New(ctx context.Context, config *rest.Config, o Options) (*manager.Manager, error) {
-	scheme, err := Scheme()
-	if err != nil {
-		return nil, err
-	}
-	m, err := manager.New(ctx, config, manager.Options{
-		Flags: o.Flags, Name: Name, Version: o.Version, LeaderElectionID: leaderElectionID,
-		Scheme: scheme, Kinds: kinds(), Children: children(), HTTP: o.HTTP, Dial: o.Dial,
-	})
-	if err != nil {
-		return nil, err
+	m, _, err := build(ctx, config, o)
+	return m, err
+}
+
+// controllers are both, for those who run passes themselves.
+type controllers struct{ barbicans, stores ctrlreconcile.Reconciler }
+
+func build(ctx context.Context, config *rest.Config, o Options) (m *manager.Manager, c controllers, err error) {
+	if m, err = newManager(ctx, config, o); err != nil {
+		return nil, c, err
 	}
 	if o.Registry == nil {
 		o.Registry = ctrlmetrics.Registry
 	}
 	measured, err := metrics.New(o.Registry)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	if err := barbican.AddIndexes(ctx, m.GetFieldIndexer()); err != nil {
-		return nil, err
+		return nil, c, err
 	}
-	if err := addBarbicans(m, measured, o); err != nil {
-		return nil, fmt.Errorf("setting up the controller of Barbicans: %w", err)
+	if c.barbicans, err = addBarbicans(m, measured, o); err != nil {
+		return nil, c, fmt.Errorf("setting up the controller of Barbicans: %w", err)
 	}
-	if err := addStores(m, measured, o); err != nil {
-		return nil, fmt.Errorf("setting up the controller of secret stores: %w", err)
+	if c.stores, err = addStores(m, measured, o); err != nil {
+		return nil, c, fmt.Errorf("setting up the controller of secret stores: %w", err)
 	}
 	if o.Webhooks {
-		return m, webhook.SetupWithManager(m)
+		err = webhook.SetupWithManager(m)
 	}
-	return m, nil
+	return m, c, err
+}
+
+func newManager(ctx context.Context, config *rest.Config, o Options) (*manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	return manager.New(ctx, config, manager.Options{
+		Flags: o.Flags, Name: Name, Version: o.Version, LeaderElectionID: leaderElectionID,
+		Scheme: scheme, Kinds: kinds(), Children: children(), HTTP: o.HTTP, Dial: o.Dial,
+	})
 }
 
 // workers are the options of both controllers.
@@ -100,10 +111,10 @@ func (o *Options) workers() controller.Options {
 	return options
 }
 
-func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) error {
+func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) (ctrlreconcile.Reconciler, error) {
 	routes, err := network.ServesRoutes(m.GetRESTMapper())
 	if err != nil {
-		return fmt.Errorf("asking whether the cluster serves HTTPRoutes: %w", err)
+		return nil, fmt.Errorf("asking whether the cluster serves HTTPRoutes: %w", err)
 	}
 	answers := make(chan event.GenericEvent)
 	c, err := barbican.NewController(barbican.Dependencies{
@@ -116,9 +127,9 @@ func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) erro
 		NoRoutes:          !routes,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return barbican.Watches{
+	return c, barbican.Watches{
 		Manager: m, Options: o.workers(), Secrets: m.Secrets, Answers: answers, Routes: routes,
 		ClusterStores: true, // where they cannot be watched, the manager stands in a watch that stays silent
 	}.Start(c)
@@ -133,7 +144,7 @@ func waker(answers chan<- event.GenericEvent) func(key) {
 	}
 }
 
-func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) error {
+func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) (ctrlreconcile.Reconciler, error) {
 	c, err := secretstore.New(secretstore.Options{
 		Client:   m.GetClient(),
 		Recorder: m.GetEventRecorderFor("barbicansecretstore-controller"),
@@ -143,9 +154,9 @@ func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) error {
 		Timeout:  o.CallTimeout,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return secretstore.Watches{
+	return c, secretstore.Watches{
 		Manager: m, Options: o.workers(), Secrets: m.Secrets,
 		Indexes: secretstore.Indexes{
 			Barbican: barbican.IndexBarbicanRef, Instance: barbican.IndexInstanceRef, Secrets: barbican.IndexStoreSecrets,
