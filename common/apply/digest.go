@@ -141,11 +141,13 @@ func appendMap(b []byte, v reflect.Value) []byte {
 	b = binary.AppendUvarint(append(b, 'm'), uint64(v.Len()))
 	switch m := v.Interface().(type) {
 	case map[string]string:
-		for _, k := range sortedKeys(m) {
+		var keys [16]string
+		for _, k := range sortedKeys(m, keys[:0]) {
 			b = appendString(appendString(b, k), m[k])
 		}
 	case corev1.ResourceList:
-		for _, k := range sortedKeys(m) {
+		var keys [16]corev1.ResourceName
+		for _, k := range sortedKeys(m, keys[:0]) {
 			b = appendQuantity(appendString(b, string(k)), m[k])
 		}
 	default:
@@ -163,8 +165,8 @@ func appendMap(b []byte, v reflect.Value) []byte {
 	return b
 }
 
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
+// sortedKeys appends to keys, for which there is mostly room on the caller's stack.
+func sortedKeys[K ~string, V any](m map[K]V, keys []K) []K {
 	for k := range m {
 		keys = append(keys, k)
 	}
