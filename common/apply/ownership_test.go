@@ -198,3 +198,27 @@ func TestSharedMapsAreNotChanged(t *testing.T) {
 		t.Errorf("shared maps changed to %v, %v", shared, more)
 	}
 }
+
+// A mark goes onto the object that was looked at, never onto one that has taken its place.
+func TestRestoreMarksNoStranger(t *testing.T) {
+	t.Parallel()
+	c := newRealCluster(t)
+	w := c.writer()
+	if err := w.Create(t.Context(), c.owner, c.secret()); err != nil {
+		t.Fatal(err)
+	}
+	seen := c.get(t, c.secret())
+	seen.SetOwnerReferences(nil)
+	if err := c.WithWatch.Delete(t.Context(), c.secret()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WithWatch.Create(t.Context(), c.secret()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Restore(t.Context(), c.owner, seen, nil); !apierrors.IsConflict(err) {
+		t.Errorf("Restore() = %v, want a conflict", err)
+	}
+	if w.Reclaims(c.owner, c.get(t, c.secret())) {
+		t.Error("a stranger is marked as ours")
+	}
+}

@@ -24,7 +24,8 @@ func (w *Writer) Restore(ctx context.Context, owner, live client.Object, labels 
 	if err := w.owners.mark(owner, next); err != nil {
 		return err
 	}
-	if err := w.client.Patch(ctx, next, client.MergeFrom(live), FieldManager); err != nil {
+	// The lock keeps the mark off an object that has taken the place of the child since.
+	if err := w.client.Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), FieldManager); err != nil {
 		return fmt.Errorf("restoring the labels of %s: %w", w.owners.describe(live), err)
 	}
 	assign(live, next)
