@@ -49,7 +49,8 @@ type Controller[T Object, V any] struct {
 
 	// Finalizer holds every object whose children's cluster resolves; empty if nothing but a sweep needs one.
 	Finalizer string
-	// Cleanup runs while the object is terminating; once its outcome is Done the finalizers go. May be nil.
+	// Cleanup runs while the object is terminating; once its outcome is Done the finalizers go. Its waits, errors and
+	// announced events count, its condition does not. May be nil.
 	Cleanup func(context.Context, *Pass[T, V]) Outcome
 	// Swept are the kinds that are looked through for children on another cluster.
 	Swept []schema.GroupVersionKind
