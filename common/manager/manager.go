@@ -138,6 +138,7 @@ func (o *Options) manager(v *views) ctrl.Options {
 	timeout, warm := shutdownTimeout, true
 	options := ctrl.Options{
 		Scheme:                        o.Scheme,
+		MapperProvider:                newMapper,
 		NewCache:                      v.newCache(*o),
 		Metrics:                       o.metrics(),
 		HealthProbeBindAddress:        o.ProbeAddress,
