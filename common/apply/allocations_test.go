@@ -52,8 +52,8 @@ func TestASettledApplyAllocatesLittle(t *testing.T) { //nolint:paralleltest // a
 			t.Fatal(err)
 		}
 	})
-	if got > 15 {
-		t.Errorf("%v allocations, want at most 15", got)
+	if got > 20 { // the race detector empties pools at will
+		t.Errorf("%v allocations, want at most 20", got)
 	}
 }
 
