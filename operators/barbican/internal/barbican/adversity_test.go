@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -270,5 +271,40 @@ func TestHugeMaps(t *testing.T) {
 	w.pass()
 	if requests := w.taken(); len(requests) > 0 {
 		t.Errorf("requests: %q", requests)
+	}
+}
+
+// TestPassingFaults are reads that fail: the pass backs off, and no condition says what nobody knows.
+func TestPassingFaults(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{
+		"Secret", "CronJob", "Database", "Job", "Deployment", "Service", "PodDisruptionBudget",
+		"HTTPRoute", "HorizontalPodAutoscaler", "NetworkPolicy",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t, full)
+			w.converge()
+			w.acceptRoute()
+			before := w.ready().Status
+			w.fault = func(verb string, o client.Object) error {
+				if verb == "get" && kindOf(known(), o) == kind {
+					return errBroken
+				}
+				return nil
+			}
+			if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), errBroken.Error()) {
+				t.Errorf("err = %v", err)
+			}
+			if diff := cmp.Diff(before, w.barbican().Status); diff != "" {
+				t.Errorf("status (-before +after):\n%s", diff)
+			}
+			if requests := w.taken(); len(requests) > 0 {
+				t.Errorf("requests: %q", requests)
+			}
+			w.expectEvents()
+			w.fault = nil
+			w.ready()
+		})
 	}
 }

@@ -108,8 +108,8 @@ func TestConvergedPass(t *testing.T) {
 	}
 }
 
-// allocations is what a pass that changes nothing may allocate.
-const allocations = 500
+// allocations is what a pass that changes nothing may allocate. Together with a store's, which takes some 65, it may be 670.
+const allocations = 600
 
 func TestConvergedPassAllocates(t *testing.T) {
 	w := begin(t)
