@@ -175,14 +175,10 @@ func (c *Controller[T, V]) writeStatus(ctx context.Context, stored, object T) er
 	if string(patch) == "{}" {
 		return nil
 	}
-	// The answer is decoded into an empty object: one with content would keep the fields that somebody has just removed.
-	written := c.New()
-	written.SetNamespace(object.GetNamespace())
-	written.SetName(object.GetName())
-	if err := c.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := c.Client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	c.written.keep(written)
+	c.written.keep(object)
 	return nil
 }
 
