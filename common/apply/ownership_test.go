@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// strangers are objects that bear a child's name and are not the owner's.
+// strangers are objects that bear a child's name and are not the owner's; one belongs to another management cluster (R25).
 func strangers(c *cluster, other client.Object) map[string]*corev1.Secret {
 	stranger := func(change func(*corev1.Secret)) *corev1.Secret {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "child", Namespace: c.namespace}, Data: map[string][]byte{"theirs": []byte("precious")}}
@@ -41,7 +41,7 @@ func reference(owner client.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
 }
 
-// No verb touches what is not ours, whether the cache shows it or not.
+// No verb touches what is not ours (R36), whether the cache shows it or not.
 func TestForeignObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, process := range []struct {

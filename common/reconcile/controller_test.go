@@ -63,6 +63,7 @@ func TestNoFinalizerIsAddedWithoutNeed(t *testing.T) {
 	}
 }
 
+// Events tell transitions (R19), and their time stays while nothing changes (R1).
 func TestTransitionsOnly(t *testing.T) {
 	t.Parallel()
 	v := &variable{Ready("Found", "first").Note()}

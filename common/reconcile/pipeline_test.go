@@ -172,6 +172,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A step that fails without an opinion leaves no Ready standing at a new generation (R1).
 func TestReadyDemandsTheCurrentGeneration(t *testing.T) {
 	t.Parallel()
 	object := newThing(func(t *thing) { t.Generation = 1 })
@@ -208,7 +209,7 @@ func TestReadyDemandsTheCurrentGeneration(t *testing.T) {
 	}
 }
 
-// Members meet in the middle, which they could not one after the other, and each has an object of its own.
+// Members meet in the middle, which they could not one after the other, and each has an object of its own (R15).
 func TestGroupMembersRunTogetherOnCopies(t *testing.T) {
 	t.Parallel()
 	var meeting sync.WaitGroup

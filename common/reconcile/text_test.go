@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Each pair of texts is of two tries of the same; both must read alike.
+// Each pair of texts is of two tries of the same; both must read alike (R1).
 func TestStableText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, one, other, want string }{
