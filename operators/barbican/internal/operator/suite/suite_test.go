@@ -57,6 +57,7 @@ var _ = BeforeSuite(func() {
 	var err error
 	env, err = kubetest.Start(kubetest.Options{
 		CRDs: []string{"../../../config/crd/bases"}, Controllers: []string{"garbage-collector-controller"},
+		APIServer: map[string]string{"enable-admission-plugins": "OwnerReferencesPermissionEnforcement"},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {
