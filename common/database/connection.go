@@ -4,8 +4,6 @@ package database
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,7 +36,7 @@ type Connection struct {
 	TLSDir string // where pods mount the TLSVolume
 }
 
-// Connect writes the DSN into a Secret and returns its digest. User and password come from one read of the credentials,
+// Connect writes the DSN into a Secret and returns its Fingerprint. User and password come from one read of the credentials,
 // so they belong together. As long as either is missing nothing is written: a service without a DSN would quietly use
 // another database.
 func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Connection) (digest string, o reconcile.Outcome) {
@@ -59,8 +57,7 @@ func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Co
 	if err := c.Writer.Replace(ctx, owner, desired); err != nil {
 		return "", notConnected(err)
 	}
-	sum := sha256.Sum256(dsn)
-	return hex.EncodeToString(sum[:]), reconcile.Outcome{}
+	return apply.Fingerprint(credentials, dsn), reconcile.Outcome{}
 }
 
 // await reads a Secret and waits until each key has a value.

@@ -4,9 +4,7 @@ package database
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
 
@@ -79,7 +78,7 @@ func TestConnect(t *testing.T) {
 				}
 				return
 			}
-			if string(live.Data[ConnectionKey]) != tt.dsn || digest != fmt.Sprintf("%x", sha256.Sum256([]byte(tt.dsn))) {
+			if string(live.Data[ConnectionKey]) != tt.dsn || digest != apply.Fingerprint(credentials(tt.data), []byte(tt.dsn)) {
 				t.Errorf("DSN = %s, digest %s; want %s", live.Data[ConnectionKey], digest, tt.dsn)
 			}
 		})

@@ -59,7 +59,7 @@ func (r reader) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secr
 }
 
 func credentials(data map[string]string) *corev1.Secret {
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db-credentials"}, Data: map[string][]byte{}}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db-credentials", UID: "uid-of-credentials"}, Data: map[string][]byte{}}
 	for k, v := range data {
 		s.Data[k] = []byte(v)
 	}

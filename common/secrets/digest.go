@@ -11,7 +11,7 @@ import (
 )
 
 // Digest is the lowercase hexadecimal SHA-256 of a value. Several values are told apart by their lengths, so that no two
-// lists share a digest.
+// lists share a digest. Where others can read the digest of a password they can try passwords: that wants apply.Fingerprint.
 func Digest(values ...[]byte) string {
 	if len(values) == 1 {
 		sum := sha256.Sum256(values[0])

@@ -37,7 +37,7 @@ func (s *steps) secrets(ctx context.Context, p *pass) reconcile.Outcome {
 	if !o.Done() {
 		return o
 	}
-	p.Values.authTokenHash = secrets.Digest(password.Data[user.Key])
+	p.Values.authTokenHash = apply.Fingerprint(password, password.Data[user.Key])
 	p.Values.password, o = passwordSource(ctx, p, user, password.Data[user.Key])
 	if !o.Done() {
 		return o

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/database"
 	"github.com/c5c3/cobaltcore/common/secrets"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
@@ -175,5 +176,25 @@ func TestRotatedPasswords(t *testing.T) {
 				t.Errorf("writes are %q, want %q", got, c.writes)
 			}
 		})
+	}
+}
+
+// TestTemplateGivesNoPasswordAway checks that who can read Deployments, but no Secrets, has nothing to try passwords against.
+func TestTemplateGivesNoPasswordAway(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.ready()
+	var plain []string
+	for name, key := range map[string]string{"service-user": "password", "db-credentials": "password", "barbican-db-connection": database.ConnectionKey} {
+		value := get(w, &corev1.Secret{}, name).Data[key]
+		if len(value) == 0 {
+			t.Fatalf("Secret %s has no %s", name, key)
+		}
+		plain = append(plain, secrets.Digest(value))
+	}
+	for annotation, value := range get(w, &appsv1.Deployment{}, "barbican").Spec.Template.Annotations {
+		if slices.Contains(plain, value) {
+			t.Errorf("annotation %s is the plain hash of a secret", annotation)
+		}
 	}
 }

@@ -36,8 +36,8 @@ func (s *steps) table() []step {
 // handoff is what earlier rows hand to later ones.
 type handoff struct {
 	password         api.SecretRef // Secrets: where pods take the service user's password from
-	authTokenHash    string        // Secrets: digest of that password
-	dbConnectionHash string        // DBConnectionSecret: digest of the DSN
+	authTokenHash    string        // Secrets: fingerprint of that password
+	dbConnectionHash string        // DBConnectionSecret: fingerprint of the DSN
 	dbTLSHash        string        // DBConnectionSecret: digest of the CA and client certificate, empty without TLS
 	stores           projection    // SecretStores
 	mounts           mounts        // Config: what the pods mount of it; empty while there has never been a valid one
