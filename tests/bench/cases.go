@@ -198,8 +198,8 @@ func (b *benchmark) touched(ctx context.Context, n int) error {
 	)
 }
 
-// cost is b2: what a pass of a Barbican and one of its store cost the whole process, watches included. Looking at the
-// process costs as well, so that is done twice only.
+// cost is what a pass of a Barbican and one of its store cost the whole process, watches included; b2 is the pass alone.
+// Looking at the process costs as well, so that is done twice only.
 func (b *benchmark) cost(ctx context.Context, n int) error {
 	say("%s: cost of a pass", b.path)
 	if err := b.reset(ctx); err != nil {
@@ -219,8 +219,8 @@ func (b *benchmark) cost(ctx context.Context, n int) error {
 	}
 	after, err := b.usage(ctx)
 	pairs := (after.passes - before.passes) / 2
-	b.put("b2 CPU", n, (after.seconds-before.seconds)/pairs*1000)
-	b.put("b2 allocations", n, (after.allocations-before.allocations)/pairs)
+	b.put("b process CPU", n, (after.seconds-before.seconds)/pairs*1000)
+	b.put("b process allocations", n, (after.allocations-before.allocations)/pairs)
 	return err
 }
 
