@@ -78,6 +78,9 @@ func (l *ledger) write(obj Object) []announcement {
 		if e.outcome.status == "" || (e.outcome.status == metav1.ConditionTrue && e.missing > 0) {
 			continue
 		}
+		if e.outcome.status == metav1.ConditionFalse {
+			e.outcome.message = stable(e.outcome.message) // steps pass on the words of others
+		}
 		if event, ok := transition(*conditions, l.conditions[i], e.outcome); ok {
 			events = append(events, event)
 		}

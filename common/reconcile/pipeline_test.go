@@ -209,6 +209,22 @@ func TestReadyDemandsTheCurrentGeneration(t *testing.T) {
 	}
 }
 
+// Steps pass on the words of others, which tell of each try and know no limit (R1).
+func TestTheWordsOfOthersAreMadeStable(t *testing.T) {
+	t.Parallel()
+	object := newThing()
+	run := func(words string) string {
+		mustPipeline(t, says("A", "X", Wait(time.Second, "Waiting", "ExternalSecret: "+words))).run(t.Context(), &pass{Object: object}).write(object)
+		return meta.FindStatusCondition(object.Status.Conditions, "X").Message
+	}
+	if one, other := run("denied, RequestID: 8a7d3c9f-1\n"), run("denied, RequestID: 99993c9f-2\n"); one != other {
+		t.Errorf("each try writes the status: %q, %q", one, other)
+	}
+	if got := run(strings.Repeat("long ", maxMessage)); len(got) > maxMessage {
+		t.Errorf("the API server will refuse a message of %d bytes, again and again", len(got))
+	}
+}
+
 // Members meet in the middle, which they could not one after the other, and each has an object of its own (R15).
 func TestGroupMembersRunTogetherOnCopies(t *testing.T) {
 	t.Parallel()

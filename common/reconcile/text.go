@@ -31,7 +31,11 @@ func StableText(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := strings.ToValidUTF8(err.Error(), "")
+	return stable(err.Error())
+}
+
+func stable(text string) string {
+	text = strings.ToValidUTF8(text, "")
 	for _, u := range unstable {
 		text = u.pattern.ReplaceAllString(text, u.replacement)
 	}
