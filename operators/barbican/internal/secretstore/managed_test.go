@@ -416,6 +416,30 @@ func TestReplacedSecretIDIsDestroyedAfterTheRollout(t *testing.T) {
 	})
 }
 
+// Somebody spoils the Secret, it is minted anew, and the one of before comes back from a backup: it was replaced and is in use.
+func TestSecretIDInUseIsNeverDestroyed(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.pass()
+	w.pass()
+	var backup corev1.Secret
+	w.get(types.NamespacedName{Namespace: key.Namespace, Name: "main-approle"}, &backup)
+	old := w.minted()
+	spoilt := backup.DeepCopy()
+	spoilt.Data["secret-id"] = nil
+	w.update(spoilt)
+	w.pass()
+	w.pass()
+	backup.ResourceVersion = ""
+	w.update(&backup)
+	w.expect(w.after(revalidate), "CredentialsReady=True/CredentialsAvailable")
+	w.deployed("[secretstore:main]\n", old.Hash())
+	w.after(revalidate)
+	if _, alive := w.SecretIDs(appRole)[old.accessor]; !alive || w.minted().accessor != old.accessor {
+		t.Error("the secret ID that every pod runs with is destroyed")
+	}
+}
+
 func TestReactiveRemint(t *testing.T) {
 	t.Parallel()
 	w := begin(t, managedStore())

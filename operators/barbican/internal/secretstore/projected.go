@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/samber/lo"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,7 +82,8 @@ func hasLine(text []byte, line string) bool {
 // retirable are the replaced secret IDs that no pod runs with any more: the
 // rollout that brought the validated pair is finished.
 func (s *steps) retirable(ctx context.Context, p *pass) []string {
-	previous, hash := p.Object.Status.PreviousSecretIDAccessors, p.Object.Status.CredentialsHash
+	// A Secret that came back from a backup holds a secret ID that had been replaced.
+	previous, hash := lo.Without(p.Object.Status.PreviousSecretIDAccessors, p.Values.stored.accessor), p.Object.Status.CredentialsHash
 	if len(previous) == 0 || hash == "" || hash != p.Values.stored.Hash() {
 		return nil
 	}
