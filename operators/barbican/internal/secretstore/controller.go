@@ -59,8 +59,8 @@ type Options struct {
 type Controller struct {
 	managed, brownfield *lifeCycle
 
-	client client.Client
-	woken  chan event.GenericEvent
+	steps *steps
+	woken chan event.GenericEvent
 }
 
 type lifeCycle = reconcile.Controller[*v1alpha1.BarbicanSecretStore, handoff]
@@ -81,8 +81,9 @@ func New(o Options) (*Controller, error) {
 		o.Clock = clock.RealClock{}
 	}
 	o.Timeout = cmp.Or(o.Timeout, openbao.DefaultTimeout)
-	c := &Controller{client: o.Client, woken: make(chan event.GenericEvent, 100)}
+	c := &Controller{woken: make(chan event.GenericEvent, 100)}
 	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts)}
+	c.steps = s
 	var managedErr, brownfieldErr error
 	c.managed, managedErr = s.lifeCycle(s.managed())
 	c.brownfield, brownfieldErr = s.lifeCycle(s.brownfield())
@@ -102,11 +103,16 @@ func (s *steps) lifeCycle(table []step) (*lifeCycle, error) {
 // Reconcile implements reconcile.Reconciler.
 func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var store v1alpha1.BarbicanSecretStore
-	err := c.client.Get(ctx, req.NamespacedName, &store, client.UnsafeDisableDeepCopy)
+	err := c.steps.Client.Get(ctx, req.NamespacedName, &store, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("reading %s: %w", req, err)
 	}
-	if err == nil && store.Spec.Managed() {
+	switch {
+	case err != nil: // either table may remember a store that is no more
+		_, managedErr := c.managed.Reconcile(ctx, req)
+		_, brownfieldErr := c.brownfield.Reconcile(ctx, req)
+		return ctrl.Result{}, errors.Join(managedErr, brownfieldErr)
+	case store.Spec.Managed():
 		return c.managed.Reconcile(ctx, req)
 	}
 	return c.brownfield.Reconcile(ctx, req)
@@ -120,9 +126,9 @@ func (c *Controller) wake(store types.NamespacedName) {
 }
 
 // gone forgets a store, also one that vanished unseen.
-func (s *steps) gone(store types.NamespacedName, uid types.UID) {
+func (s *steps) gone(store types.NamespacedName, _ types.UID) {
 	s.verdicts.Forget(store)
-	s.memory.forget(uid)
+	s.memory.forget(store)
 	s.Remints.ForgetStore(store)
 }
 

@@ -70,7 +70,7 @@ func excused(store *v1alpha1.BarbicanSecretStore) bool {
 // stale says whether the pods hold a secret ID that the server refuses. After a
 // restart of the operator nobody remembers why it minted, and a rollout does no harm.
 func (s *steps) stale(p *pass) bool {
-	f := s.memory.of(p.Object.UID)
+	f := s.memory.of(p.Object)
 	return f == nil || f.trigger == metrics.Reactive
 }
 
@@ -166,7 +166,7 @@ func (s *steps) valid(p *pass, v verdict) reconcile.Outcome {
 		next = p.Values.stored.nextVisit(s.Clock.Now())
 	}
 	outcome := reconcile.Ready(v1alpha1.ReasonCredentialsAvailable, message).After(next)
-	f := s.memory.of(p.Object.UID)
+	f := s.memory.of(p.Object)
 	if f == nil || f.counted || f.SecretID != p.Values.stored.SecretID {
 		return outcome
 	}

@@ -63,12 +63,12 @@ func (s *steps) recall(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	stored, f := p.Values.stored, s.memory.of(p.Object.UID)
+	stored, f := p.Values.stored, s.memory.of(p.Object)
 	switch {
 	case f != nil && f.SecretID != stored.SecretID && !stored.mintedAt.After(f.mintedAt):
 		return s.write(ctx, p, f.credential)
 	case f != nil && f.counted:
-		s.memory.forget(p.Object.UID)
+		s.memory.forget(client.ObjectKeyFromObject(p.Object))
 	}
 	if !intact && stored.usable(s.Clock.Now()) {
 		return s.write(ctx, p, stored)
@@ -125,7 +125,7 @@ func (s *steps) negotiate(ctx context.Context, p *pass, server openbao.Options) 
 			return nil
 		}
 		p.Values.known = false
-		s.memory.keep(p.Object.UID, *v.minted)
+		s.memory.keep(p.Object, *v.minted)
 		if err := s.write(ctx, p, v.minted.credential); err != nil {
 			return err
 		}
