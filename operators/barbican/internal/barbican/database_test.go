@@ -336,6 +336,9 @@ func TestOutage(t *testing.T) {
 		w.ready()
 		w.editStore("main", outage)
 		w.edit(func(b *v1alpha1.Barbican) { b.Spec.Deployment.Replicas = 5 })
+		if result, err := w.reconcile(); err != nil || result.RequeueAfter != 10*time.Second {
+			t.Errorf("the pass ends with %+v, %v; want the rollout polled", result, err)
+		}
 		w.converge()
 		w.expect("DeploymentReady=False/WaitingForSecretStores", "DatabaseReady=True/DatabaseSynced", "BarbicanAPIReady=True/APIHealthy")
 		if got := *get(w, &appsv1.Deployment{}, "barbican").Spec.Replicas; got != 5 {
