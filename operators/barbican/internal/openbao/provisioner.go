@@ -5,6 +5,7 @@ package openbao
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"time"
 
@@ -116,5 +117,5 @@ func seconds(answer *api.Secret, name string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return time.Duration(n) * time.Second
+	return time.Duration(min(n, int64(math.MaxInt64/time.Second))) * time.Second
 }

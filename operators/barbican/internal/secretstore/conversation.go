@@ -171,7 +171,7 @@ func (c conversation) mint(ctx context.Context, session *openbao.Provisioner, ro
 	}
 	v.minted = &minted{trigger: trigger, credential: credential{
 		Credentials: openbao.Credentials{RoleID: roleID, SecretID: id.ID},
-		mintedAt:    c.now().UTC().Truncate(time.Second), ttl: id.TTL, accessor: id.Accessor,
+		mintedAt:    c.now().UTC().Truncate(time.Second), ttl: min(id.TTL, maxTTL), accessor: id.Accessor,
 	}}
 }
 

@@ -416,6 +416,20 @@ func TestReplacedSecretIDIsDestroyedAfterTheRollout(t *testing.T) {
 	})
 }
 
+// Who wants no expiry may write a life of centuries, which our stamp cannot hold.
+func TestLongestLifeMintsOnce(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.WriteAppRole(appRole, standin.AppRole{Policies: []string{appRole}, SecretIDTTL: maxTTL + 80*365*24*time.Hour, TokenTTL: time.Hour})
+	w.expect(w.pass(), "CredentialsReady=True/CredentialsAvailable")
+	for range 3 {
+		w.after(revalidate)
+	}
+	if n := w.Calls("POST", mintPath); n != 1 {
+		t.Errorf("%d mints, and a rollout for each", n)
+	}
+}
+
 // Somebody spoils the Secret, it is minted anew, and the one of before comes back from a backup: it was replaced and is in use.
 func TestSecretIDInUseIsNeverDestroyed(t *testing.T) {
 	t.Parallel()
