@@ -194,7 +194,8 @@ func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.
 	}
 	outcome := c.cleanUp(ctx, object, children)
 	if outcome.Done() {
-		if err := c.letGo(ctx, object); err != nil {
+		first, err := c.letGo(ctx, object)
+		if !first {
 			return ctrl.Result{}, err
 		}
 		children.Writer.Forget(client.ObjectKeyFromObject(object))
@@ -227,7 +228,7 @@ func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, ga
 	if gate.err != nil || !c.patience.Lost(missing, object.GetDeletionTimestamp().Time) {
 		return c.finish(ctx, stored, object, c.gateLedger(gate))
 	}
-	if err := c.letGo(ctx, object); err != nil {
+	if first, err := c.letGo(ctx, object); !first {
 		return ctrl.Result{}, err
 	}
 	c.raise(object, []announcement{{corev1.EventTypeWarning, api.EventRemoteChildrenAbandoned, fmt.Sprintf(
@@ -236,16 +237,19 @@ func (c *Controller[T, V]) releaseLost(ctx context.Context, stored, object T, ga
 	return ctrl.Result{}, nil
 }
 
-func (c *Controller[T, V]) letGo(ctx context.Context, object T) error {
+// letGo removes our finalizers. It is not the first to do so when the object has gone and the cache does not know yet; its
+// end is told of once.
+func (c *Controller[T, V]) letGo(ctx context.Context, object T) (first bool, err error) {
 	before := object.DeepCopyObject().(T)
 	removed := controllerutil.RemoveFinalizer(object, c.Finalizer)
 	if controllerutil.RemoveFinalizer(object, api.FinalizerRemoteChildren) || removed {
-		if err := client.IgnoreNotFound(c.patchFinalizers(ctx, before, object)); err != nil {
-			return err
-		}
+		err = c.patchFinalizers(ctx, before, object)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
 	}
 	c.gone(ctx, client.ObjectKeyFromObject(object), object.GetUID())
-	return nil
+	return err == nil, nil // gone already
 }
 
 // gone forgets an object that is released or no longer there.

@@ -542,6 +542,19 @@ func TestAStaleCacheReleasesOnce(t *testing.T) {
 	w.raised(t)
 }
 
+// The last finalizer takes the object with it, and with that the version that would conflict.
+func TestAStaleCacheOfWhatHasGoneReleasesOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing(func(o *thing) { o.Finalizers = []string{"example.com/thing"} }))
+	w.Cleanup = func(context.Context, *pass) Outcome { return Outcome{}.Announce(warning, "Finalized", "") }
+	w.deleteNow(t)
+	w.past = w.live(t)
+	w.pass(t)
+	w.raised(t, "Warning Finalized: ")
+	w.pass(t)
+	w.raised(t)
+}
+
 // A place that writes the object, as one that notes the cluster on it, costs no write of the status.
 func TestAPlaceThatWrites(t *testing.T) {
 	t.Parallel()
