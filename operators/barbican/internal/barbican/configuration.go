@@ -42,7 +42,7 @@ func (s *steps) writeConfig(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.Fail(api.ReasonConfigError, err)
 	}
 	b := p.Object
-	files, err := s.Renderer.Render(b.UID, b.Generation, config.Input{
+	files, err := s.renderer.Render(b.UID, b.Generation, config.Input{
 		Name: b.Name, Spec: &b.Spec, Stores: p.Values.stores.stores, Policy: policy,
 		Endpoint: config.Endpoint(b.Name, b.Namespace, b.Spec.Gateway),
 	})

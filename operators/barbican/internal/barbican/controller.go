@@ -38,7 +38,7 @@ type Dependencies struct {
 // steps are the rows' code and what they keep from pass to pass.
 type steps struct {
 	Dependencies
-	Renderer  *config.Renderer
+	renderer  *config.Renderer
 	validated validatedPairs
 	jobs      job.Runner
 }
@@ -56,7 +56,7 @@ const rememberedConfigurations = 2000
 func NewController(d Dependencies) (*Controller, error) { return newSteps(d).controller() }
 
 func newSteps(d Dependencies) *steps {
-	return &steps{Dependencies: d, Renderer: config.NewRenderer(rememberedConfigurations)}
+	return &steps{Dependencies: d, renderer: config.NewRenderer(rememberedConfigurations)}
 }
 
 func (s *steps) controller() (*Controller, error) {
@@ -102,6 +102,6 @@ var sweptKinds = []schema.GroupVersionKind{
 func (s *steps) gone(key types.NamespacedName, uid types.UID) {
 	s.Metrics.ForgetBarbican(key)
 	s.Health.Cache.Forget(key)
-	s.Renderer.Evict(uid)
+	s.renderer.Evict(uid)
 	s.validated.forget(key)
 }

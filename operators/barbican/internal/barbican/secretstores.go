@@ -3,7 +3,9 @@
 package barbican
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +59,7 @@ func (s *steps) secretStores(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	projected.hosts = lo.Uniq(urls)
 	p.Values.stores = projected
-	return s.recordProjection(p, projected, verdict)
+	return recordProjection(p, projected, verdict)
 }
 
 func (s *steps) attachedStores(ctx context.Context, parent *v1alpha1.Barbican) ([]*v1alpha1.BarbicanSecretStore, error) {
@@ -99,21 +101,39 @@ func (s *steps) project(ctx context.Context, p *pass, usable []*v1alpha1.Barbica
 		return projection{}, reconcile.NotReady(v1alpha1.ReasonMultipleOpenBaoStores, fmt.Sprintf(
 			"%d ready stores of type OpenBao are attached, Barbican takes one: delete all but one of %s", openBao, joinNames(usable)))
 	}
-	projected := projection{valid: true}
-	pair, problem, err := s.pairOf(ctx, p, defaults[0])
-	if err == nil && problem == "" {
-		projected.mounts, problem, err = s.mountsOf(ctx, p, defaults[0], pair)
-	}
-	if err == nil && problem == "" {
-		projected.stores, problem = configStores(usable, pair.roleID)
-	}
-	if err != nil {
+	projected, err := s.assemble(ctx, p, usable, defaults[0])
+	var problem unusableError
+	switch {
+	case errors.As(err, &problem):
+		return projection{}, skipped(p.Object, string(problem))
+	case err != nil:
 		return projection{}, reconcile.Error(err)
 	}
-	if problem != "" {
-		return projection{}, skipped(p.Object, problem)
-	}
 	return projected, reconcile.Ready(v1alpha1.ReasonAllStoresProjected, "Projected: "+joinNames(usable))
+}
+
+func (s *steps) assemble(
+	ctx context.Context, p *pass, usable []*v1alpha1.BarbicanSecretStore, standard *v1alpha1.BarbicanSecretStore,
+) (projection, error) {
+	pair, err := s.pairOf(ctx, p, standard)
+	if err != nil {
+		return projection{}, err
+	}
+	mounts, err := mountsOf(ctx, p, standard, pair)
+	if err != nil {
+		return projection{}, err
+	}
+	stores, err := configStores(usable, pair.roleID)
+	return projection{valid: true, stores: stores, mounts: mounts}, err
+}
+
+// unusableError says what somebody has to mend before the stores can be projected.
+type unusableError string
+
+func (e unusableError) Error() string { return string(e) }
+
+func unusable(store *v1alpha1.BarbicanSecretStore, format string, args ...any) error {
+	return unusableError("Store " + store.Name + ": " + fmt.Sprintf(format, args...))
 }
 
 func noDefault(defaults []*v1alpha1.BarbicanSecretStore) string {
@@ -139,60 +159,55 @@ func skipped(parent *v1alpha1.Barbican, problem string) reconcile.Outcome {
 
 // pairOf returns the pair that the store validated last. A rotated one is not used before that: until then the pair of
 // before is taken from memory, whichever of Secret and status is seen first.
-func (s *steps) pairOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (_ validatedPair, problem string, _ error) {
+func (s *steps) pairOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore) (validatedPair, error) {
 	name := store.CredentialsSecretName()
 	secret, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: store.Namespace, Name: name})
-	if apierrors.IsNotFound(err) {
-		return validatedPair{}, fmt.Sprintf("Store %s: its credentials Secret %s does not exist", store.Name, name), nil
-	}
-	if err != nil {
-		return validatedPair{}, "", fmt.Errorf("reading the credentials of store %s: %w", store.Name, err)
-	}
-	if secrets.MissingKey(secret, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey) != "" {
-		return validatedPair{}, fmt.Sprintf("Store %s: Secret %s lacks %s or %s",
-			store.Name, name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey), nil
+	switch {
+	case apierrors.IsNotFound(err):
+		return validatedPair{}, unusable(store, "its credentials Secret %s does not exist", name)
+	case err != nil:
+		return validatedPair{}, fmt.Errorf("reading the credentials of store %s: %w", store.Name, err)
+	case secrets.MissingKey(secret, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey) != "":
+		return validatedPair{}, unusable(store, "Secret %s lacks %s or %s", name, v1alpha1.RoleIDKey, v1alpha1.SecretIDKey)
+	case bytes.ContainsRune(secret.Data[v1alpha1.SecretIDKey], '$'):
+		return validatedPair{}, unusable(store, "%s in Secret %s contains a dollar sign, which Barbican would interpolate; mint another one",
+			v1alpha1.SecretIDKey, name)
 	}
 	found := openbao.Credentials{
 		RoleID: string(secret.Data[v1alpha1.RoleIDKey]), SecretID: string(secret.Data[v1alpha1.SecretIDKey]),
-	}
-	if strings.Contains(found.SecretID, "$") {
-		return validatedPair{}, fmt.Sprintf("Store %s: %s in Secret %s contains a dollar sign, which Barbican would interpolate; mint another one",
-			store.Name, v1alpha1.SecretIDKey, name), nil
 	}
 	hash, barbican := found.Hash(), client.ObjectKeyFromObject(p.Object)
 	if hash == store.Status.CredentialsHash {
 		pair := validatedPair{store: store.UID, roleID: found.RoleID, hash: hash}
 		s.validated.keep(barbican, pair)
-		return pair, "", nil
+		return pair, nil
 	}
 	if last, ok := s.validated.lastOf(barbican, store.UID); ok && (last.hash == store.Status.CredentialsHash || last.hash == hash) {
-		return last, "", nil
+		return last, nil
 	}
-	return validatedPair{}, fmt.Sprintf("Store %s: the credentials in Secret %s are not validated yet", store.Name, name), nil
+	return validatedPair{}, unusable(store, "the credentials in Secret %s are not validated yet", name)
 }
 
-func (s *steps) mountsOf(
-	ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore, pair validatedPair,
-) (_ storeMounts, problem string, _ error) {
+func mountsOf(ctx context.Context, p *pass, store *v1alpha1.BarbicanSecretStore, pair validatedPair) (storeMounts, error) {
 	mounts := storeMounts{
 		credentialsSecret: store.CredentialsSecretName(), credentialsHash: pair.hash, caSecret: store.CASecretName(),
 	}
 	if mounts.caSecret == "" {
-		return mounts, "", nil
+		return mounts, nil
 	}
 	ca, err := p.Children.Secrets.Get(ctx, types.NamespacedName{Namespace: store.Namespace, Name: mounts.caSecret})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && len(ca.Data[v1alpha1.CABundleKey]) == 0:
-		return mounts, fmt.Sprintf("Store %s: its CA Secret %s lacks %s", store.Name, mounts.caSecret, v1alpha1.CABundleKey), nil
+		return mounts, unusable(store, "its CA Secret %s lacks %s", mounts.caSecret, v1alpha1.CABundleKey)
 	case err != nil:
-		return mounts, "", fmt.Errorf("reading the CA of store %s: %w", store.Name, err)
+		return mounts, fmt.Errorf("reading the CA of store %s: %w", store.Name, err)
 	}
 	mounts.caHash = secrets.Digest(ca.Data[v1alpha1.CABundleKey])
-	return mounts, "", nil
+	return mounts, nil
 }
 
-// configStores are the stores as the renderer takes them, or what keeps one of them out of a file.
-func configStores(usable []*v1alpha1.BarbicanSecretStore, roleID string) ([]config.Store, string) {
+// configStores are the stores as the renderer takes them.
+func configStores(usable []*v1alpha1.BarbicanSecretStore, roleID string) ([]config.Store, error) {
 	stores := make([]config.Store, 0, len(usable))
 	for _, store := range usable {
 		rendered := config.Store{
@@ -204,15 +219,15 @@ func configStores(usable []*v1alpha1.BarbicanSecretStore, roleID string) ([]conf
 			rendered.RoleID = roleID
 		}
 		if err := rendered.Check(); err != nil {
-			return nil, fmt.Sprintf("Store %s cannot stand in a configuration file: %s", store.Name, err)
+			return nil, unusable(store, "it cannot stand in a configuration file: %s", err)
 		}
 		stores = append(stores, rendered)
 	}
-	return stores, ""
+	return stores, nil
 }
 
 // recordProjection notes what is projected, so that an invalid projection can fall back on it, and says what leaves.
-func (s *steps) recordProjection(p *pass, projected projection, verdict reconcile.Outcome) reconcile.Outcome {
+func recordProjection(p *pass, projected projection, verdict reconcile.Outcome) reconcile.Outcome {
 	status := &p.Object.Status
 	names := lo.Map(projected.stores, func(store config.Store, _ int) string { return store.Name })
 	for _, gone := range lo.Without(status.ProjectedSecretStores, names...) {

@@ -105,7 +105,7 @@ func TestStoresDecision(t *testing.T) {
 		},
 		"a line break in the role ID": {
 			objects: []client.Object{poisoned.store(), credentials("main", poisoned.pair), secret("bao-tls-ca", "ca.crt", "CA")},
-			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "Store main cannot stand in a configuration file",
+			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "Store main: it cannot stand in a configuration file",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"a line break in an option that skipped the webhook": {
@@ -113,7 +113,7 @@ func TestStoresDecision(t *testing.T) {
 				store("main", func(s *v1alpha1.BarbicanSecretStore) {
 					s.Spec.ExtraOptions = map[string]string{"timeout": "1\n[DEFAULT]\nhost_href = http://evil"}
 				})},
-			reason: v1alpha1.ReasonWaitingForSecretStores, message: "Store main cannot stand in a configuration file",
+			reason: v1alpha1.ReasonWaitingForSecretStores, message: "Store main: it cannot stand in a configuration file",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 	} {
