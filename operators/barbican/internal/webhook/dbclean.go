@@ -6,8 +6,28 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/c5c3/cobaltcore/common/admission"
 )
+
+var dbCleanAt = spec.Child("dbClean")
+
+func dbCleanRules() []admission.Rule[barbican] {
+	return []admission.Rule[barbican]{
+		admission.On(dbCleanAt.Child("retentionDays"), retentionDays, atLeastOne),
+		admission.On(dbCleanAt.Child("schedule"), schedule, admission.Schedule),
+		admission.On(dbCleanAt.Child("timeZone"), timeZone, admission.TimeZone),
+		admission.OnUpdate(retentionDays, retentionReduced),
+		firstCleanUp,
+	}
+}
+
+func retentionDays(b barbican) int32 { return *b.Spec.DBClean.WithDefaults().RetentionDays }
+func schedule(b barbican) string     { return b.Spec.DBClean.WithDefaults().Schedule }
+func timeZone(b barbican) *string    { return b.Spec.DBClean.WithDefaults().TimeZone }
+
+func atLeastOne(at *field.Path, value int32) field.ErrorList { return admission.AtLeast(at, value, 1) }
 
 func retentionReduced(before, after int32) admission.Findings {
 	if after >= before {
