@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,16 +22,21 @@ import (
 // config renders the files into an immutable Secret. While the stores form no valid projection nothing is rendered and
 // the pods stay on what the live Deployment mounts.
 func (s *steps) config(ctx context.Context, p *pass) reconcile.Outcome {
-	advice := overrideAdvice(p.Object)
+	spec := &p.Object.Spec
+	write := s.writeConfig
 	if !p.Values.stores.valid {
-		lastGood, err := liveMounts(ctx, p)
-		if err != nil {
-			return reconcile.Error(err)
-		}
-		p.Values.mounts = lastGood
-		return advise(reconcile.Ready(api.ReasonSecretsAvailable, "All credentials are available; the configuration waits for the secret stores"), p.Object, advice)
+		write = keepConfig
 	}
-	return advise(s.writeConfig(ctx, p), p.Object, advice)
+	return write(ctx, p).Overridden(p.Object.Status.Conditions, config.Overrides(spec.ExtraConfig, spec.Plugins))
+}
+
+func keepConfig(ctx context.Context, p *pass) reconcile.Outcome {
+	lastGood, err := liveMounts(ctx, p)
+	if err != nil {
+		return reconcile.Error(err)
+	}
+	p.Values.mounts = lastGood
+	return reconcile.Ready(api.ReasonSecretsAvailable, "All credentials are available; the configuration waits for the secret stores")
 }
 
 func (s *steps) writeConfig(ctx context.Context, p *pass) reconcile.Outcome {
@@ -78,31 +81,6 @@ func policyRules(ctx context.Context, p *pass) (map[string]string, error) {
 		return nil, fmt.Errorf("key %s of ConfigMap %s: %w", oslo.PolicyFile, key.Name, err)
 	}
 	return rules, nil
-}
-
-// overrideAdvice reports the operator's own options that the user overrides. They are honoured.
-func overrideAdvice(b *v1alpha1.Barbican) metav1.Condition {
-	overridden := config.Overrides(b.Spec.ExtraConfig, b.Spec.Plugins)
-	if overridden == "" {
-		return metav1.Condition{
-			Type: api.ConditionExtraConfigHealthy, Status: metav1.ConditionTrue, Reason: api.ReasonNoOwnedKeysOverridden,
-			Message: "No option that the operator sets is overridden",
-		}
-	}
-	return metav1.Condition{
-		Type: api.ConditionExtraConfigHealthy, Status: metav1.ConditionFalse, Reason: api.ReasonOwnedKeysOverridden,
-		Message: "Overridden: " + overridden,
-	}
-}
-
-// advise adds the condition, and an event when what is overridden has changed.
-func advise(o reconcile.Outcome, b *v1alpha1.Barbican, advice metav1.Condition) reconcile.Outcome {
-	was := meta.FindStatusCondition(b.Status.Conditions, advice.Type)
-	known := was != nil && was.Status == advice.Status && was.Message == advice.Message
-	if advice.Status == metav1.ConditionFalse && !known {
-		o = o.Announce(corev1.EventTypeWarning, api.EventExtraConfigOwnedKeyOverride, advice.Message)
-	}
-	return o.Advise(advice)
 }
 
 // mounts is what the pods take from Secrets that a configuration change replaces together.
