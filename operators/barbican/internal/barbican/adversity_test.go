@@ -19,10 +19,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/database"
+	"github.com/c5c3/cobaltcore/common/network"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
@@ -44,7 +44,7 @@ func TestForeignChildren(t *testing.T) {
 		"Deployment":    {&appsv1.Deployment{}, "barbican", "DeploymentReady=False/WaitingForDeployment"},
 		"Service":       {&corev1.Service{}, "barbican", "DeploymentReady=False/WaitingForDeployment"},
 		"budget":        {&policyv1.PodDisruptionBudget{}, "barbican", "DeploymentReady=False/WaitingForDeployment"},
-		"HTTPRoute":     {&gatewayv1.HTTPRoute{}, "barbican", "HTTPRouteReady=False/HTTPRouteNotAccepted"},
+		"HTTPRoute":     {network.RouteObject(), "barbican", "HTTPRouteReady=False/HTTPRouteNotAccepted"},
 		"autoscaler":    {&autoscalingv2.HorizontalPodAutoscaler{}, "barbican", ""},
 		"NetworkPolicy": {&networkingv1.NetworkPolicy{}, "barbican", ""},
 	} {

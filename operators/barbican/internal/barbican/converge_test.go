@@ -111,7 +111,7 @@ func TestConvergedPass(t *testing.T) {
 // allocations is what a pass that changes nothing may allocate. Together with a store's, which takes some 65, it may be 670.
 const allocations = 600
 
-func TestConvergedPassAllocates(t *testing.T) {
+func TestConvergedPassAllocates(t *testing.T) { //nolint:paralleltest // to count allocations it must run alone
 	w := begin(t)
 	w.ready()
 	w.freeze(&v1alpha1.BarbicanList{}, &v1alpha1.BarbicanSecretStoreList{}, &secrets.ClusterSecretStoreList{}, &corev1.SecretList{},

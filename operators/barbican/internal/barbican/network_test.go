@@ -18,36 +18,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/network"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	fails := func(err error) func(*http.Request) (*http.Response, error) {
-		return func(*http.Request) (*http.Response, error) { return nil, err }
-	}
 	for name, c := range map[string]struct {
-		answer func(*http.Request) (*http.Response, error)
+		health reply
 		want   string
 	}{
-		"answers":           {answer(http.StatusOK, "OK"), "True/APIHealthy"},
-		"answers otherwise": {answer(http.StatusServiceUnavailable, "down\nfor now"), "False/APIUnhealthy"},
-		"does not answer":   {fails(context.DeadlineExceeded), "False/HealthCheckTimeout"},
-		"refuses":           {fails(syscall.ECONNREFUSED), "False/ConnectionFailed"},
-		"has no address":    {fails(&net.DNSError{Err: "no such host", Name: "barbican", IsNotFound: true}), "False/EndpointNotReady"},
-		"breaks off":        {fails(errors.New("EOF")), "False/HealthCheckFailed"},
+		"answers":           {reply{code: http.StatusOK, body: "OK"}, "True/APIHealthy"},
+		"answers otherwise": {reply{code: http.StatusServiceUnavailable, body: "down\nfor now"}, "False/APIUnhealthy"},
+		"does not answer":   {reply{err: context.DeadlineExceeded}, "False/HealthCheckTimeout"},
+		"refuses":           {reply{err: syscall.ECONNREFUSED}, "False/ConnectionFailed"},
+		"has no address":    {reply{err: &net.DNSError{Err: "no such host", Name: "barbican", IsNotFound: true}}, "False/EndpointNotReady"},
+		"breaks off":        {reply{err: errors.New("EOF")}, "False/HealthCheckFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := begin(t)
-			var asked string
-			w.health = func(r *http.Request) (*http.Response, error) {
-				asked = r.URL.String()
-				return c.answer(r)
-			}
+			w.health = c.health
 			w.converge()
 			result, err := w.reconcile()
 			if err != nil {
@@ -57,8 +50,8 @@ func TestHealth(t *testing.T) {
 			if healthy := strings.HasPrefix(c.want, "True"); healthy != (result.RequeueAfter >= time.Minute) || !healthy && result.RequeueAfter != 10*time.Second {
 				t.Errorf("comes back after %s", result.RequeueAfter)
 			}
-			if asked != "http://barbican.keys.svc.cluster.local:9311/healthcheck" {
-				t.Errorf("asked %s", asked)
+			if w.asked != "http://barbican.keys.svc.cluster.local:9311/healthcheck" {
+				t.Errorf("asked %s", w.asked)
 			}
 		})
 	}
@@ -80,7 +73,7 @@ func TestRoute(t *testing.T) {
 		w.edit(func(b *v1alpha1.Barbican) { b.Spec.Gateway = nil })
 		w.converge()
 		w.expect("HTTPRouteReady=True/HTTPRouteNotRequired", "Ready=True/AllReady")
-		if exists(w, &gatewayv1.HTTPRoute{}, "barbican") {
+		if exists(w, network.RouteObject(), "barbican") {
 			t.Error("the route is still there")
 		}
 	})

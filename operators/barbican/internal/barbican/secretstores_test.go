@@ -61,12 +61,12 @@ func TestStoresDecision(t *testing.T) {
 			reason:  v1alpha1.ReasonMultipleOpenBaoStores, message: "delete all but one of main, more",
 		},
 		"a second one that is not ready does not count": {
-			objects: []client.Object{store("main"), credentials("main", pair), secret("bao-tls-ca", "ca.crt", "CA"),
+			objects: []client.Object{store("main"), credentials(pair), secret("bao-tls-ca", "ca.crt", "CA"),
 				store("more", further, says(api.ConditionCredentialsReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidCredentials))},
 			reason: v1alpha1.ReasonAllStoresProjected, message: "Projected: main", stores: []string{"main"},
 		},
 		"several types, in name order": {
-			objects: []client.Object{store("main"), credentials("main", pair), secret("bao-tls-ca", "ca.crt", "CA"), store("alpha", otherType)},
+			objects: []client.Object{store("main"), credentials(pair), secret("bao-tls-ca", "ca.crt", "CA"), store("alpha", otherType)},
 			reason:  v1alpha1.ReasonAllStoresProjected, message: "Projected: alpha, main", stores: []string{"alpha", "main"},
 		},
 		"a server of its own, trusted by the image": {
@@ -84,32 +84,32 @@ func TestStoresDecision(t *testing.T) {
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"credentials that nobody has validated": {
-			objects: []client.Object{store("main"), credentials("main", openbao.Credentials{RoleID: "r", SecretID: "other"})},
+			objects: []client.Object{store("main"), credentials(openbao.Credentials{RoleID: "r", SecretID: "other"})},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "the credentials in Secret main-approle are not validated yet",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"a secret ID that would be interpolated": {
-			objects: []client.Object{store("main"), credentials("main", openbao.Credentials{RoleID: "r", SecretID: "a$b"})},
+			objects: []client.Object{store("main"), credentials(openbao.Credentials{RoleID: "r", SecretID: "a$b"})},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "secret-id in Secret main-approle contains a dollar sign",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"no CA": {
-			objects: []client.Object{store("main"), credentials("main", pair)},
+			objects: []client.Object{store("main"), credentials(pair)},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "its CA Secret bao-tls-ca lacks ca.crt",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"empty CA": {
-			objects: []client.Object{store("main"), credentials("main", pair), secret("bao-tls-ca", "ca.crt", "")},
+			objects: []client.Object{store("main"), credentials(pair), secret("bao-tls-ca", "ca.crt", "")},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "its CA Secret bao-tls-ca lacks ca.crt",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"a line break in the role ID": {
-			objects: []client.Object{poisoned.store(), credentials("main", poisoned.pair), secret("bao-tls-ca", "ca.crt", "CA")},
+			objects: []client.Object{poisoned.store(), credentials(poisoned.pair), secret("bao-tls-ca", "ca.crt", "CA")},
 			reason:  v1alpha1.ReasonWaitingForSecretStores, message: "Store main: it cannot stand in a configuration file",
 			events: []string{"Warning BarbicanSecretStoreSkipped"},
 		},
 		"a line break in an option that skipped the webhook": {
-			objects: []client.Object{credentials("main", pair), secret("bao-tls-ca", "ca.crt", "CA"),
+			objects: []client.Object{credentials(pair), secret("bao-tls-ca", "ca.crt", "CA"),
 				store("main", func(s *v1alpha1.BarbicanSecretStore) {
 					s.Spec.ExtraOptions = map[string]string{"timeout": "1\n[DEFAULT]\nhost_href = http://evil"}
 				})},
@@ -256,7 +256,7 @@ func TestRotation(t *testing.T) {
 			w := begin(t)
 			w.ready()
 			before := get(w, &appsv1.Deployment{}, "barbican")
-			write := func() { w.put(credentials("main", rotated)) }
+			write := func() { w.put(credentials(rotated)) }
 			validate := func() {
 				w.editStore("main", func(s *v1alpha1.BarbicanSecretStore) { s.Status.CredentialsHash = rotated.Hash() })
 			}
@@ -304,7 +304,7 @@ func TestRotationSeenByAnotherProcess(t *testing.T) {
 	w := begin(t)
 	w.ready()
 	before := get(w, &appsv1.Deployment{}, "barbican")
-	w.put(credentials("main", openbao.Credentials{RoleID: "role-2", SecretID: "secret-id-2"}))
+	w.put(credentials(openbao.Credentials{RoleID: "role-2", SecretID: "secret-id-2"}))
 	w.restart()
 	w.pass()
 	w.expect("SecretStoresReady=False/WaitingForSecretStores", "DeploymentReady=False/WaitingForSecretStores")

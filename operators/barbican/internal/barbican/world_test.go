@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,7 +35,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/apply"
@@ -64,7 +65,8 @@ type world struct {
 	events     recorder
 	registry   *prometheus.Registry
 	metrics    *metrics.Metrics
-	health     func(*http.Request) (*http.Response, error)
+	health     reply                                    // of the API
+	asked      string                                   // for it
 	fault      func(verb string, o client.Object) error // of a request, nil for none
 
 	uids     atomic.Int64
@@ -82,12 +84,12 @@ func begin(t *testing.T, edits ...func(*v1alpha1.Barbican)) *world {
 	return beginWith(t, b, clusterStore(corev1.ConditionTrue), mariaDB(metav1.ConditionTrue),
 		secret("db-credentials", "username", "from-secret", "password", "db-password"),
 		secret("service-user", "password", "keystone-password"),
-		store("main"), credentials("main", pair), secret("bao-tls-ca", "ca.crt", "the CA"))
+		store("main"), credentials(pair), secret("bao-tls-ca", "ca.crt", "the CA"))
 }
 
 func beginWith(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
-	w := &world{T: t, registry: prometheus.NewRegistry(), health: answer(http.StatusOK, "OK")}
+	w := &world{T: t, registry: prometheus.NewRegistry(), health: reply{code: http.StatusOK, body: "OK"}}
 	var err error
 	if w.metrics, err = metrics.New(w.registry); err != nil {
 		t.Fatal(err)
@@ -176,19 +178,22 @@ func (r failingReader) Get(ctx context.Context, key types.NamespacedName) (*core
 	return r.SecretReader.Get(ctx, key)
 }
 
-type transport struct{ *world }
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.health(r) }
-
-func answer(code int, body string) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: code, Body: readCloser{strings.NewReader(body)}}, nil
-	}
+// reply is what comes back from the API.
+type reply struct {
+	code int
+	body string
+	err  error
 }
 
-type readCloser struct{ *strings.Reader }
+type transport struct{ *world }
 
-func (readCloser) Close() error { return nil }
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.asked = r.URL.String()
+	if t.health.err != nil {
+		return nil, t.health.err
+	}
+	return &http.Response{StatusCode: t.health.code, Body: io.NopCloser(strings.NewReader(t.health.body))}, nil
+}
 
 func (w *world) request(verb string, o client.Object) error {
 	w.mu.Lock()
@@ -261,11 +266,11 @@ func (w *world) apply(ctx context.Context, c client.WithWatch, o runtime.ApplyCo
 	if err := w.request("apply", &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind.Kind}}); err != nil {
 		return err
 	}
-	before, after := w.look(ctx, c, kind, applied), client.Object(nil)
+	before := w.look(ctx, c, kind, applied)
 	if err := c.Apply(ctx, o, opts...); err != nil {
 		return err
 	}
-	after = w.look(ctx, c, kind, applied)
+	after := w.look(ctx, c, kind, applied)
 	switch {
 	case before == nil:
 		after.SetUID(w.newUID())
@@ -413,16 +418,6 @@ func (w *world) edit(change func(*v1alpha1.Barbican)) {
 	change(b)
 	b.Generation++
 	w.put(b)
-}
-
-// restore changes the status, as a restored backup or an older operator does.
-func (w *world) editStatus(change func(*v1alpha1.BarbicanStatus)) {
-	w.Helper()
-	b := w.barbican()
-	change(&b.Status)
-	if err := w.live.Status().Update(w.Context(), b); err != nil {
-		w.Fatal(err)
-	}
 }
 
 func (w *world) put(o client.Object) {
@@ -609,9 +604,9 @@ func secret(name string, pairs ...string) *corev1.Secret {
 	return s
 }
 
-// credentials is the Secret that a managed store mints.
-func credentials(store string, pair openbao.Credentials) *corev1.Secret {
-	return secret(store+"-approle", v1alpha1.RoleIDKey, pair.RoleID, v1alpha1.SecretIDKey, pair.SecretID)
+// credentials is the Secret that the managed store of a world mints.
+func credentials(pair openbao.Credentials) *corev1.Secret {
+	return secret("main-approle", v1alpha1.RoleIDKey, pair.RoleID, v1alpha1.SecretIDKey, pair.SecretID)
 }
 
 // store is a managed default store that has validated pair, changed by the edits.
@@ -661,10 +656,20 @@ func full(b *v1alpha1.Barbican) {
 // acceptRoute lets the gateway accept the route.
 func (w *world) acceptRoute() {
 	w.Helper()
-	route := get(w, &gatewayv1.HTTPRoute{}, name)
-	route.Status.Parents = []gatewayv1.RouteParentStatus{{
-		ParentRef:  route.Spec.ParentRefs[0],
-		Conditions: []metav1.Condition{{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted", ObservedGeneration: route.Generation}},
-	}}
+	route := &unstructured.Unstructured{}
+	route.SetGroupVersionKind(routeKind)
+	get(w, route, name)
+	parents, _, err := unstructured.NestedSlice(route.Object, "spec", "parentRefs")
+	if err != nil {
+		w.Fatal(err)
+	}
+	route.Object["status"] = map[string]any{"parents": []any{map[string]any{
+		"parentRef": parents[0],
+		"conditions": []any{map[string]any{
+			"type": "Accepted", "status": "True", "reason": "Accepted", "observedGeneration": route.GetGeneration(),
+		}},
+	}}}
 	w.put(route)
 }
+
+var routeKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
