@@ -84,7 +84,7 @@ var _ = Describe("A child that somebody changes", Ordered, func() {
 				for _, values := range [][]any{others(want), nil} {
 					if own(child, at) && byHand(&child, at, values) {
 						d.edits++
-						if undone := NewGomega(func(string, ...int) {}).Eventually(func() any { return valueAt(get(&child).Object, at) }); !undone.WithTimeout(repair).Should(Equal(want)) {
+						if undone := NewGomega(func(string, ...int) {}).Eventually(func() any { return valueAt(get(&child).Object, at) }); !undone.WithTimeout(repair).WithPolling(repair / 500).Should(Equal(want)) {
 							d.standing = append(d.standing, at)
 						}
 					}

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,6 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/c5c3/cobaltcore/common/kubetest"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/operator"
@@ -46,10 +46,7 @@ func TestOperator(t *testing.T) { //nolint:paralleltest // Ginkgo runs the specs
 }
 
 var _ = BeforeSuite(func() {
-	logger := logr.Discard()
-	if os.Getenv("SUITE_LOG") != "" { // what the operators say, for whoever wonders why a spec fails
-		logger = zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true))
-	}
+	logger := funcr.New(listen, funcr.Options{})
 	log.SetLogger(logger)
 	klog.SetLogger(logger)
 	var cancel context.CancelFunc
@@ -81,6 +78,30 @@ var _ = BeforeSuite(func() {
 	Expect(admin.Create(ctx, store)).To(Succeed())
 })
 
+// panics are what the operators' logs tell of them.
+var panics struct {
+	sync.Mutex
+	lines []string
+}
+
+// listen hears what the operators log. SUITE_LOG=1 shows it to whoever wonders why a spec fails.
+func listen(prefix, line string) {
+	if os.Getenv("SUITE_LOG") != "" {
+		GinkgoWriter.Println(prefix, line)
+	}
+	if strings.Contains(line, "panic") {
+		panics.Lock()
+		defer panics.Unlock()
+		panics.lines = append(panics.lines, prefix+": "+line)
+	}
+}
+
+var _ = ReportAfterSuite("no operator panicked", func(Report) {
+	panics.Lock()
+	defer panics.Unlock()
+	Expect(panics.lines).To(BeEmpty())
+})
+
 func object(gvk schema.GroupVersionKind, meta metav1.ObjectMeta) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)
@@ -99,7 +120,7 @@ func finally(f func()) {
 }
 
 // width is how many worlds of one spec run at the same time.
-const width = 8
+const width = 12
 
 // together does each of the items, some at the same time.
 func together[T any](items []T, each func(T)) {
