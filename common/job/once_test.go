@@ -5,9 +5,11 @@ package job
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/c5c3/cobaltcore/common/apply"
+	"github.com/c5c3/cobaltcore/common/observe"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
@@ -29,6 +32,7 @@ type owner struct {
 	Status            struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
 		Counted    string             `json:"counted,omitempty"`
+		Tallied    string             `json:"tallied,omitempty"`
 	} `json:"status"`
 }
 
@@ -49,6 +53,15 @@ func (silent) Event(runtime.Object, string, string, string) {}
 
 func (silent) Step(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
 
+type notes struct {
+	silent
+	events []string
+}
+
+func (n *notes) Event(_ runtime.Object, eventType, reason, _ string) {
+	n.events = append(n.events, eventType+" "+reason)
+}
+
 func TestAResultIsCountedOnceAndOnlyWhenThatIsRemembered(t *testing.T) {
 	t.Parallel()
 	s := runtime.NewScheme()
@@ -64,10 +77,16 @@ func TestAResultIsCountedOnceAndOnlyWhenThatIsRemembered(t *testing.T) {
 		}})
 	var told []error
 	count := func(_ Result, err error) { told = append(told, err) }
+	metrics, registry, recorder := observe.New("svc"), prometheus.NewRegistry(), &notes{}
+	tally := Tally{Metrics: metrics.Jobs("db_clean", "svc"), Recorder: recorder, Deferred: "CountedLater"}
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
 	pipeline, err := reconcile.NewPipeline[*owner, struct{}](silent{}, reconcile.Step[*owner, struct{}]{
 		Name: "Clean", Condition: "CleanReady",
 		Run: func(_ context.Context, p *reconcile.Pass[*owner, struct{}]) reconcile.Outcome {
-			return Once(reconcile.Ready("Scheduled", ""), migration("k", ended(batchv1.JobComplete)), &p.Object.Status.Counted, count)
+			j, status := migration("k", ended(batchv1.JobComplete)), &p.Object.Status
+			return tally.Count(Once(reconcile.Ready("Scheduled", ""), j, &status.Counted, count), p.Object, j, &status.Tallied)
 		},
 	})
 	if err != nil {
@@ -84,6 +103,9 @@ func TestAResultIsCountedOnceAndOnlyWhenThatIsRemembered(t *testing.T) {
 	if len(told) != 1 || !errors.Is(told[0], down) {
 		t.Fatalf("told %v, want the failed write", told)
 	}
+	if n := samples(t, registry); n != 0 || !slices.Equal(recorder.events, []string{"Warning CountedLater"}) {
+		t.Errorf("%d samples, events %v before the status is written", n, recorder.events)
+	}
 	failing = false
 	for range 3 {
 		pass()
@@ -91,4 +113,22 @@ func TestAResultIsCountedOnceAndOnlyWhenThatIsRemembered(t *testing.T) {
 	if len(told) != 2 || told[1] != nil {
 		t.Errorf("told %v, want the failed write and one success", told)
 	}
+	if n := samples(t, registry); n != 1 || len(recorder.events) != 1 {
+		t.Errorf("%d samples, events %v in the end, want one of each", n, recorder.events)
+	}
+}
+
+// samples are the Jobs that were counted.
+func samples(t *testing.T, registry *prometheus.Registry) (n int) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			n += int(metric.GetCounter().GetValue())
+		}
+	}
+	return n
 }

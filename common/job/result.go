@@ -58,7 +58,7 @@ func condition(j *batchv1.Job, of batchv1.JobConditionType) *batchv1.JobConditio
 	return nil
 }
 
-func observe(j *batchv1.Job) Run {
+func runOf(j *batchv1.Job) Run {
 	switch result, ended := ResultOf(j); {
 	case !ended:
 		return Run{State: Running, Job: j}

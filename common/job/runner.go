@@ -61,7 +61,7 @@ func (r Runner) Run(ctx context.Context, c target.Cluster, owner client.Object, 
 	if err := c.Writer.Restore(ctx, owner, live, desired.Labels); err != nil {
 		return Run{}, err
 	}
-	run := observe(live)
+	run := runOf(live)
 	if run.State == Running && run.Job.DeletionTimestamp.IsZero() && r.isSlow(live) {
 		blocked, err := blocker(ctx, c, live)
 		if err != nil {

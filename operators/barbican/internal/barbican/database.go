@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/database"
+	"github.com/c5c3/cobaltcore/common/job"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/release"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
@@ -105,7 +106,8 @@ func (s *steps) migrate(ctx context.Context, p *pass) reconcile.Outcome {
 		b.Status.InstalledRelease, b.Status.InstalledImage = b.Spec.OpenStackRelease, b.Spec.Image.Reference()
 		b.Status.SchemaRelease, b.Status.TargetRelease = b.Spec.OpenStackRelease, ""
 	}
-	return s.count(o, b, run.Job, &b.Status.LastDBSyncJobUID, s.Metrics.DBSync, v1alpha1.EventDBSyncMetricEmissionDeferred)
+	tally := job.Tally{Metrics: s.Metrics.DBSync, Recorder: s.Recorder, Deferred: v1alpha1.EventDBSyncMetricEmissionDeferred}
+	return tally.Count(o, b, run.Job, &b.Status.LastDBSyncJobUID)
 }
 
 func syncJob(b *v1alpha1.Barbican, configSecret string) *batchv1.Job {

@@ -46,8 +46,8 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 	if err != nil {
 		return reconcile.Error(err)
 	}
-	return s.count(cleanVerdict(b, settings, converged, last), b, last, &b.Status.LastDBCleanJobUID,
-		s.Metrics.DBClean, v1alpha1.EventDBCleanMetricEmissionDeferred)
+	tally := job.Tally{Metrics: s.Metrics.DBClean, Recorder: s.Recorder, Deferred: v1alpha1.EventDBCleanMetricEmissionDeferred}
+	return tally.Count(cleanVerdict(b, settings, converged, last), b, last, &b.Status.LastDBCleanJobUID)
 }
 
 // atRelease says whether the schema is at the requested release. A migration that has succeeded counts before the Database
