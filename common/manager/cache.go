@@ -23,7 +23,7 @@ import (
 
 var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
-// views is a cache that holds our own Secrets whole and of all Secrets the metadata, for those who ask for that alone.
+// views is a cache that holds our own Secrets whole, and the metadata of all others for those who ask for that alone.
 type views struct {
 	cache.Cache
 	metadata cache.Cache
@@ -43,15 +43,27 @@ func (v *views) newCache(o Options) cache.NewCacheFunc {
 		if o.Namespace != "" {
 			options.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
 		}
-		var err error
+		ours, others, err := selectors(o.Name)
+		if err != nil {
+			return nil, err
+		}
+		options.ByObject = map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: others}}
 		if v.metadata, err = cache.New(config, options); err != nil {
 			return nil, err
 		}
-		ours := labels.SelectorFromSet(labels.Set{naming.LabelManagedBy: o.Name})
 		options.ByObject = map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: ours}}
 		v.Cache, err = cache.New(config, options)
 		return v, err
 	}
+}
+
+// selectors tell our own Secrets from those of others; every Secret is one or the other.
+func selectors(managedBy string) (ours, others labels.Selector, err error) {
+	if ours, err = labels.Parse(naming.LabelManagedBy + "=" + managedBy); err != nil {
+		return nil, nil, err
+	}
+	others, err = labels.Parse(naming.LabelManagedBy + "!=" + managedBy)
+	return ours, others, err
 }
 
 // of returns the cache that answers for a kind.
