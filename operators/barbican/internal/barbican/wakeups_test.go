@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/cobaltcore/common/api"
+	"github.com/c5c3/cobaltcore/common/watch"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
@@ -96,11 +97,11 @@ func TestWhoIsWoken(t *testing.T) {
 		t.Errorf("by a store (-want +got):\n%s", diff)
 	}
 	run := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "run", Labels: instance(minimal()).Labels()}}
-	if diff := cmp.Diff(want, toInstance(t.Context(), run)); diff != "" {
+	if diff := cmp.Diff(want, watch.Instance(App)(t.Context(), run)); diff != "" {
 		t.Errorf("by a run of the clean-up (-want +got):\n%s", diff)
 	}
 	run.Labels = map[string]string{"app.kubernetes.io/name": "glance", "app.kubernetes.io/instance": "barbican"}
-	if got := toInstance(t.Context(), run); got != nil {
+	if got := watch.Instance(App)(t.Context(), run); got != nil {
 		t.Errorf("by a Job of another service: %v", got)
 	}
 }

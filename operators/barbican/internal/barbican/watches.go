@@ -5,12 +5,7 @@ package barbican
 import (
 	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -23,7 +18,6 @@ import (
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/database"
-	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/network"
 	"github.com/c5c3/cobaltcore/common/secrets"
 	"github.com/c5c3/cobaltcore/common/watch"
@@ -56,7 +50,6 @@ func (w Watches) Start(c *Controller) error {
 		Watches(&corev1.Secret{}, referrers(indexSecrets), builder.WithPredicates(watch.Part(secretContent))).
 		Watches(&corev1.Secret{}, parents, builder.WithPredicates(watch.Part(secretContent))).
 		Watches(&corev1.ConfigMap{}, referrers(indexPolicy), builder.WithPredicates(watch.Part(configMapContent))).
-		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(toInstance), builder.WithPredicates(watch.Changed())).
 		Watches(&secrets.SecretStore{}, w.storeUsers(api.NamespacedSecretStoreKind), builder.WithPredicates(watch.Changed())).
 		WatchesRawSource(source.Channel(w.Answers, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Kind[client.Object](w.Secrets.Cache(), secrets.Metadata(), referrers(indexSecrets), watch.Changed())).
@@ -71,22 +64,7 @@ func (w Watches) Start(c *Controller) error {
 	if w.Routes {
 		b = b.Owns(network.RouteObject(), builder.WithPredicates(watch.Changed()))
 	}
-	return ownWorkloads(b).Complete(c)
-}
-
-// ownWorkloads wakes on the children of the core kinds. A status wakes only where a row reads it.
-func ownWorkloads(b *builder.Builder) *builder.Builder {
-	return b.
-		Owns(&appsv1.Deployment{}, builder.WithPredicates(watch.Changed())).
-		Owns(&corev1.Secret{}, builder.WithPredicates(watch.Desired(secretContent))).
-		Owns(&corev1.Service{}, builder.WithPredicates(watch.Desired(func(s *corev1.Service) any { return s.Spec }))).
-		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(watch.Desired(
-			func(p *policyv1.PodDisruptionBudget) any { return p.Spec }))).
-		Owns(&autoscalingv2.HorizontalPodAutoscaler{}, builder.WithPredicates(watch.Desired(
-			func(h *autoscalingv2.HorizontalPodAutoscaler) any { return h.Spec }))).
-		Owns(&networkingv1.NetworkPolicy{}, builder.WithPredicates(watch.Desired(
-			func(n *networkingv1.NetworkPolicy) any { return n.Spec }))).
-		Owns(&batchv1.CronJob{}, builder.WithPredicates(watch.Desired(func(c *batchv1.CronJob) any { return c.Spec })))
+	return watch.Children(b, App).Complete(c)
 }
 
 func secretContent(s *corev1.Secret) any { return s.Data }
@@ -105,15 +83,6 @@ func parentOf(o client.Object) types.NamespacedName {
 
 func toParent(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: parentOf(o)}}
-}
-
-// toInstance finds the Barbican of a Job by its labels: those of the CronJob have that as their owner.
-func toInstance(_ context.Context, o client.Object) []reconcile.Request {
-	labels := o.GetLabels()
-	if labels[naming.LabelName] != App || labels[naming.LabelInstance] == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: labels[naming.LabelInstance]}}}
 }
 
 // storeUsers wakes the Barbicans whose effective store changed. A cluster-wide store has no namespace, which selects all.
