@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,13 +18,17 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/database"
 	"github.com/c5c3/cobaltcore/common/network"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
 )
 
 // TestForeignChildren is R36 for each kind: what somebody else owns is neither changed nor deleted, and somebody is told.
@@ -306,5 +311,55 @@ func TestPassingFaults(t *testing.T) {
 			w.fault = nil
 			w.ready()
 		})
+	}
+}
+
+// TestManyAtOnce lets one controller work on several Barbicans at the same time, as its workers do. None gets what belongs to
+// another.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	objects := []client.Object{clusterStore(corev1.ConditionTrue), mariaDB(metav1.ConditionTrue), secret("bao-tls-ca", "ca.crt", "CA")}
+	names := []string{"one", "two", "three", "four", "five", "six"}
+	for _, name := range names {
+		own := openbao.Credentials{RoleID: "role-of-" + name, SecretID: "secret-of-" + name}
+		b := minimal()
+		b.Name, b.UID = name, types.UID("uid-of-"+name)
+		b.Spec.Database.SecretRef.Name, b.Spec.ServiceUser.SecretRef.Name = "db-of-"+name, "user-of-"+name
+		objects = append(objects, b,
+			secret("db-of-"+name, "username", "u", "password", "db-"+name), secret("user-of-"+name, "password", "pa$$-"+name),
+			secret("store-"+name+"-approle", "role-id", own.RoleID, "secret-id", own.SecretID),
+			store("store-"+name, func(s *v1alpha1.BarbicanSecretStore) {
+				s.Spec.BarbicanRef.Name, s.Status.CredentialsHash = name, own.Hash()
+			}))
+	}
+	w := beginWith(t, objects...)
+	for range 4 {
+		var workers sync.WaitGroup
+		for _, name := range names {
+			workers.Go(func() {
+				if _, err := w.controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		workers.Wait()
+		for _, name := range names {
+			w.simulateFor(name)
+		}
+	}
+	for _, name := range names {
+		if got := said(get(w, &v1alpha1.Barbican{}, name), "Ready=True/AllReady"); got != "Ready=True/AllReady" {
+			t.Errorf("%s: %s", name, got)
+		}
+		template := get(w, &appsv1.Deployment{}, name).Spec.Template
+		text := w.configFile(template) + string(get(w, &corev1.Secret{}, name+"-db-connection").Data["connection"]) +
+			string(get(w, &corev1.Secret{}, name+"-authtoken").Data["password"])
+		for _, other := range names {
+			for _, value := range []string{"role-of-" + other + "\n", "db-" + other + "@", "$$-" + other} {
+				if strings.Contains(text, value) != (other == name) {
+					t.Errorf("%s has %q: %v", name, value, other != name)
+				}
+			}
+		}
 	}
 }

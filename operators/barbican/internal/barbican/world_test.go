@@ -500,6 +500,11 @@ func (w *world) expectEvents(want ...string) {
 // simulate does the part of the world outside: databases become ready, Jobs complete, Deployments roll out.
 func (w *world) simulate() (changed bool) {
 	w.Helper()
+	return w.simulateFor(name)
+}
+
+func (w *world) simulateFor(name string) (changed bool) {
+	w.Helper()
 	for _, o := range []client.Object{&database.Database{}, &database.User{}, &database.Grant{}} {
 		if exists(w, o, name) {
 			changed = w.makeReady(o) || changed
@@ -510,7 +515,7 @@ func (w *world) simulate() (changed bool) {
 		w.finish(&sync, batchv1.JobComplete)
 		changed = true
 	}
-	return w.rollOut() || changed
+	return w.rollOutOf(name) || changed
 }
 
 // makeReady does the part of mariadb-operator.
@@ -547,6 +552,11 @@ func (w *world) finish(j *batchv1.Job, how batchv1.JobConditionType) {
 
 // rollOut lets the Deployment finish its rollout.
 func (w *world) rollOut() (changed bool) {
+	w.Helper()
+	return w.rollOutOf(name)
+}
+
+func (w *world) rollOutOf(name string) (changed bool) {
 	w.Helper()
 	var d appsv1.Deployment
 	if !exists(w, &d, name) {
