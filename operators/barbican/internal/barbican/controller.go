@@ -7,7 +7,6 @@ package barbican
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,26 +75,9 @@ func (s *steps) controller() (*Controller, error) {
 		Gate:      api.ConditionSecretsReady,
 		Finalizer: v1alpha1.Finalizer,
 		Cleanup:   s.cleanUp,
-		Swept:     sweptKinds,
+		Swept:     target.ServiceKinds,
 		Gone:      s.gone,
 	}, nil
-}
-
-// sweptKinds are those that a Barbican has children of.
-var sweptKinds = []schema.GroupVersionKind{
-	{Group: "apps", Version: "v1", Kind: "Deployment"},
-	{Version: "v1", Kind: "Service"},
-	{Version: "v1", Kind: "ConfigMap"},
-	{Version: "v1", Kind: "Secret"},
-	{Group: "batch", Version: "v1", Kind: "Job"},
-	{Group: "batch", Version: "v1", Kind: "CronJob"},
-	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
-	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
-	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
-	{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
-	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "Database"},
-	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "User"},
-	{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "Grant"},
 }
 
 // gone drops what is kept for a Barbican that is no more.

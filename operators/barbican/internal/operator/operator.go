@@ -100,7 +100,7 @@ func newManager(ctx context.Context, config *rest.Config, o Options) (*manager.M
 	}
 	return manager.New(ctx, config, manager.Options{
 		Flags: o.Flags, Name: Name, Version: o.Version, LeaderElectionID: leaderElectionID,
-		Scheme: scheme, Kinds: kinds(), Children: children(), HTTP: o.HTTP, Dial: o.Dial,
+		Scheme: scheme, Kinds: kinds(), Children: manager.ServiceChildren(), HTTP: o.HTTP, Dial: o.Dial,
 	})
 }
 
