@@ -153,6 +153,10 @@ func brokenReferences() []brokenReference {
 		{"no database Secret", func(w *world) { w.remove(w.secret("db")) }, verdict{"SecretsReady", "WaitingForDBCredentials", `Secret "db" does not exist`}},
 		{"half a database Secret", func(w *world) { w.put("db", "password", "") }, verdict{"SecretsReady", "WaitingForDBCredentials", `no value for the key "password"`}},
 		{"no service user", func(w *world) { w.remove(w.secret("service-user")) }, verdict{"SecretsReady", "WaitingForServiceUserCredentials", `Secret "service-user" does not exist`}},
+		{"a password that needs the place of a foreign Secret", func(w *world) {
+			w.put("service-user", "password", "pa$$word")
+			w.create(w.secret("barbican-authtoken", "password", "theirs"))
+		}, verdict{"SecretsReady", "WaitingForServiceUserCredentials", "barbican-authtoken exists and is not controlled"}},
 		{"another key of the service user", func(w *world) { w.b.Spec.ServiceUser.SecretRef.Key = "other" }, verdict{"SecretsReady", "WaitingForServiceUserCredentials", `no value for the key "other"`}},
 		{"no External Secrets store", func(w *world) {
 			w.b.Spec.SecretStoreRef = &api.SecretStoreRef{Kind: api.NamespacedSecretStoreKind, Name: "nowhere"}

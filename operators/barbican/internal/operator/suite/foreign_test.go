@@ -90,11 +90,7 @@ func desired(o client.Object) map[string]any {
 
 var _ = Describe("An object of somebody else under a child's name", func() {
 	It("is left alone, and a condition tells of it", func() {
-		rows := make([]int, len(newPlace().theirs()))
-		for i := range rows {
-			rows[i] = i
-		}
-		together(rows, func(i int) {
+		together(lo.Range(len(newPlace().theirs())), func(i int) {
 			w := world{place: newPlace()}
 			foreign := w.theirs()[i]
 			w.create(foreign)
@@ -115,6 +111,32 @@ var _ = Describe("An object of somebody else under a child's name", func() {
 			w.start()
 			Eventually(live(w.b)).Should(kubetest.BeReady(), "%s is gone", kind)
 			Eventually(live(w.s)).Should(kubetest.BeReady(), "%s is gone", kind)
+		})
+	})
+
+	It("is left alone where it takes the place of a configuration, and so is one with other content", func() {
+		together([]bool{true, false}, func(foreign bool) {
+			w := converged()
+			current := ""
+			for _, v := range w.deployment().Spec.Template.Spec.Volumes {
+				if v.Name == "config" {
+					current = v.Secret.SecretName
+				}
+			}
+			wrong := get(&corev1.Secret{ObjectMeta: w.meta(current)})
+			w.remove(wrong.DeepCopy())
+			wrong.ResourceVersion, wrong.UID = "", ""
+			wrong.Data = map[string][]byte{"barbican.conf": []byte("[DEFAULT]\n")}
+			if foreign {
+				wrong.OwnerReferences, wrong.Annotations, wrong.Labels = nil, nil, nil
+			}
+			w.create(wrong)
+			before := desired(wrong)
+			w.start()
+			Eventually(live(w.b)).Should(kubetest.HaveCondition("SecretsReady", metav1.ConditionFalse, "ConfigError").Saying(current))
+			Expect(desired(wrong)).To(Equal(before))
+			w.remove(wrong)
+			Eventually(live(w.b)).Should(kubetest.BeReady())
 		})
 	})
 

@@ -21,6 +21,12 @@ func (p *place) deployment() *appsv1.Deployment {
 	return get(&appsv1.Deployment{ObjectMeta: p.meta("barbican")})
 }
 
+// approle is the Secret of the managed store.
+func (p *place) approle() *corev1.Secret {
+	GinkgoHelper()
+	return get(&corev1.Secret{ObjectMeta: p.meta("keys-approle")})
+}
+
 // put gives a Secret other values, in turn with their keys.
 func (p *place) put(name string, content ...string) {
 	GinkgoHelper()
@@ -97,7 +103,7 @@ var _ = Describe("What pods take from a Secret", Ordered, func() {
 		Entry("the CA of the key store", v1alpha1.AnnotationSecretStoreCAHash, func() { w.put("bao-tls-ca", "ca.crt", string(w.bao.CA())+"\n") }),
 		Entry("a secret ID whose life comes to an end", v1alpha1.AnnotationSecretStoreCredentialsHash, func() { w.age(25 * 24 * time.Hour) }),
 		Entry("a secret ID that the server does not know any more", v1alpha1.AnnotationSecretStoreCredentialsHash, func() {
-			w.bao.DestroySecretID(get(&corev1.Secret{ObjectMeta: w.meta("keys-approle")}).Annotations[v1alpha1.AnnotationSecretIDAccessor])
+			w.bao.DestroySecretID(w.approle().Annotations[v1alpha1.AnnotationSecretIDAccessor])
 			w.age(11 * time.Minute)
 		}),
 	)
@@ -105,7 +111,7 @@ var _ = Describe("What pods take from a Secret", Ordered, func() {
 	It("was minted anew for either trigger once, and the replaced secret IDs are destroyed", func() {
 		Expect(o.remints()).To(Equal(map[string]float64{"proactive": 1, "reactive": 1}))
 		Eventually(func() any { return w.bao.SecretIDs("barbican") }).Should(HaveLen(1))
-		Expect(w.bao.SecretIDs("barbican")).To(HaveKey(get(&corev1.Secret{ObjectMeta: w.meta("keys-approle")}).Annotations[v1alpha1.AnnotationSecretIDAccessor]))
+		Expect(w.bao.SecretIDs("barbican")).To(HaveKey(w.approle().Annotations[v1alpha1.AnnotationSecretIDAccessor]))
 	})
 	It("reaches the pods unescaped in the end", func() {
 		Eventually(live(&corev1.Secret{ObjectMeta: w.meta("barbican-authtoken")})).Should(kubetest.BeGone())
