@@ -30,7 +30,7 @@ func (s *steps) deployment(ctx context.Context, p *pass) reconcile.Outcome {
 	rollout := workload.Rollout(live)
 	if rollout.Done() {
 		b.Status.Endpoint = config.Endpoint(b.Name, b.Namespace, b.Spec.Gateway)
-		if err := dropEscaped(ctx, p); err != nil {
+		if err := escapedPassword(b).Drop(ctx, p.Children, b, p.Values.password); err != nil {
 			return reconcile.Error(err)
 		}
 	}
