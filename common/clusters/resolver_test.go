@@ -73,15 +73,15 @@ func TestResolveRemote(t *testing.T) {
 	r := NewResolver(target.Cluster{}, Options{Namespace: "regs", Provider: provider,
 		Secrets: func(cluster.Cluster) target.SecretReader { asked++; return fakeSecrets{} }})
 
-	east := resolve(t, r, "east")
+	east := resolve(t, r)
 	if !east.Remote() || east.Client != first.client || east.Reader != first.live || east.Secrets != target.SecretReader(fakeSecrets{}) {
 		t.Errorf("got %+v, want the cached and the live reader of the provider's cluster", east)
 	}
-	if again := resolve(t, r, "east"); again.Writer != east.Writer || asked != 1 {
+	if again := resolve(t, r); again.Writer != east.Writer || asked != 1 {
 		t.Error("the writer of an unchanged cluster lost its memory")
 	}
 	provider["east"] = second
-	if rotated := resolve(t, r, "east"); rotated.Client != second.client || rotated.Writer == east.Writer {
+	if rotated := resolve(t, r); rotated.Client != second.client || rotated.Writer == east.Writer {
 		t.Error("a rotated registration is not used")
 	}
 	delete(provider, "east")
@@ -89,7 +89,7 @@ func TestResolveRemote(t *testing.T) {
 		t.Error("a withdrawn registration is still honoured")
 	}
 	provider["east"] = second
-	if resolve(t, r, "east").Client != second.client {
+	if resolve(t, r).Client != second.client {
 		t.Error("a cluster that is registered again is not found")
 	}
 }
@@ -97,7 +97,7 @@ func TestResolveRemote(t *testing.T) {
 func TestRemoteChildrenCarryLabels(t *testing.T) {
 	t.Parallel()
 	provider := fakeProvider{"east": newCluster()}
-	east := resolve(t, NewResolver(target.Cluster{}, Options{Namespace: "regs", Provider: provider}), "east")
+	east := resolve(t, NewResolver(target.Cluster{}, Options{Namespace: "regs", Provider: provider}))
 	owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "keys", Name: "owner", UID: "1"}}
 	child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "keys", Name: "child"}}
 	if err := east.Writer.Create(t.Context(), owner, child); err != nil {
@@ -108,9 +108,9 @@ func TestRemoteChildrenCarryLabels(t *testing.T) {
 	}
 }
 
-func resolve(t *testing.T, r *Resolver, name string) target.Cluster {
+func resolve(t *testing.T, r *Resolver) target.Cluster {
 	t.Helper()
-	c, err := r.Resolve(t.Context(), name)
+	c, err := r.Resolve(t.Context(), "east")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,12 +39,18 @@ type Flags struct {
 // DefaultFlags are the flags of a binary that is started without any.
 func DefaultFlags() Flags {
 	var f Flags
-	f.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	f.bind(flag.NewFlagSet("", flag.ContinueOnError))
 	return f
 }
 
-// Bind defines the flags in a set and gives f their defaults.
+// Bind defines the flags in a set and gives f their defaults. It also defines --kubeconfig, which is the process's: nobody
+// else may set it up at the same time.
 func (f *Flags) Bind(set *flag.FlagSet) {
+	f.bind(set)
+	config.RegisterFlags(set)
+}
+
+func (f *Flags) bind(set *flag.FlagSet) {
 	f.bindServers(set)
 	set.BoolVar(&f.LeaderElect, "leader-elect", false,
 		"Let only one of several replicas work, the holder of a lease in the operator's namespace. The others keep warm caches and serve webhooks.")
@@ -60,7 +66,6 @@ func (f *Flags) Bind(set *flag.FlagSet) {
 	set.DurationVar(&f.CallTimeout, "call-timeout", 10*time.Second,
 		"How long a key store may take for one answer.")
 	f.Log.BindFlags(set)
-	config.RegisterFlags(set)
 }
 
 func (f *Flags) bindServers(set *flag.FlagSet) {

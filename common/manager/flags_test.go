@@ -63,6 +63,18 @@ func TestFlagsAreRead(t *testing.T) {
 	}
 }
 
+// --kubeconfig is a variable of the process.
+func TestDefaultFlagsLeaveTheProcessAlone(t *testing.T) { //nolint:paralleltest // other tests bind the flag, too
+	set := flagSet(&Flags{})
+	if err := set.Parse([]string{"--kubeconfig=mine"}); err != nil {
+		t.Fatal(err)
+	}
+	DefaultFlags()
+	if got := set.Lookup("kubeconfig").Value.String(); got != "mine" {
+		t.Errorf("--kubeconfig became %q", got)
+	}
+}
+
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*Flags){

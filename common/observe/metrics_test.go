@@ -43,7 +43,7 @@ app_operator_reconcile_errors_total{condition_type="UNKNOWN",sub_reconciler="Nam
 	}
 }
 
-func TestStepAllocatesNothing(t *testing.T) { // AllocsPerRun does not bear parallel tests
+func TestStepAllocatesNothing(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate
 	observed := New("app_operator").Step("Config", "SecretsReady")
 	failure := errors.New("no")
 	if n := testing.AllocsPerRun(100, func() { observed(time.Second, failure) }); n != 0 {

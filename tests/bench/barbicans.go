@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -78,7 +79,7 @@ func (w *world) awaitReady(ctx context.Context, namespace string, n int) error {
 	conditions := map[types.UID][]metav1.Condition{}
 	for count(conditions) < 2*n {
 		var event watch.Event
-		open := true
+		var open bool
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d objects are Ready: %w\n%s", count(conditions), 2*n, ctx.Err(), unmet(conditions))
@@ -114,11 +115,11 @@ func unmet(conditions map[types.UID][]metav1.Condition) string {
 		if meta.IsStatusConditionTrue(all, "Ready") {
 			continue
 		}
-		text := ""
+		var text strings.Builder
 		for _, c := range all {
-			text += fmt.Sprintf("%s=%s/%s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+			fmt.Fprintf(&text, "%s=%s/%s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 		}
-		return text
+		return text.String()
 	}
 	return ""
 }

@@ -40,13 +40,13 @@ func (w *world) start(ctx context.Context, path, logPath string) (*process, erro
 	}
 	defer log.Close()
 	p := &process{done: make(chan error, 1)}
-	if p.metrics, err = freeAddress(); err != nil {
+	if p.metrics, err = freeAddress(ctx); err != nil {
 		return nil, err
 	}
-	if p.probes, err = freeAddress(); err != nil {
+	if p.probes, err = freeAddress(ctx); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.CommandContext(ctx, path, "--kubeconfig="+w.env.KubeConfig, "--enable-webhooks=false",
+	p.cmd = exec.CommandContext(ctx, path, "--kubeconfig="+w.env.KubeConfig, "--enable-webhooks=false", //nolint:gosec // the operator that the user names
 		"--metrics-bind-address="+p.metrics, "--health-probe-bind-address="+p.probes)
 	p.cmd.Env = append(os.Environ(), "HTTP_PROXY="+w.proxy, "HTTPS_PROXY="+w.proxy, "NO_PROXY=127.0.0.1")
 	p.cmd.Stdout, p.cmd.Stderr = log, log
@@ -58,8 +58,8 @@ func (w *world) start(ctx context.Context, path, logPath string) (*process, erro
 	return p, p.awaitReady(ctx)
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

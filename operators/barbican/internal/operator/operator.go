@@ -119,7 +119,7 @@ func addBarbicans(m *manager.Manager, measured *metrics.Metrics, o Options) (ctr
 	answers := make(chan event.GenericEvent)
 	c, err := barbican.NewController(barbican.Dependencies{
 		Client:            m.GetClient(),
-		Recorder:          m.GetEventRecorderFor("barbican-controller"),
+		Recorder:          m.GetEventRecorderFor("barbican-controller"), //nolint:staticcheck // events of the core API are what our Role allows
 		Targets:           m.Targets,
 		Health:            &probe.HTTP{Reasons: barbican.HealthReasons, Cache: probe.NewCache[key, probe.Verdict](waker(answers), probe.Options{})},
 		Metrics:           measured,
@@ -147,7 +147,7 @@ func waker(answers chan<- event.GenericEvent) func(key) {
 func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) (ctrlreconcile.Reconciler, error) {
 	c, err := secretstore.New(secretstore.Options{
 		Client:   m.GetClient(),
-		Recorder: m.GetEventRecorderFor("barbicansecretstore-controller"),
+		Recorder: m.GetEventRecorderFor("barbicansecretstore-controller"), //nolint:staticcheck // as above
 		Targets:  m.Targets,
 		Observer: measured,
 		Remints:  measured,
