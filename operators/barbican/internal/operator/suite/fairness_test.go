@@ -4,7 +4,8 @@ package suite
 
 import (
 	"fmt"
-	"net"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,23 +20,14 @@ import (
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
-// blackHole takes connections and never answers.
+// blackHole takes requests and never answers.
 func blackHole() string {
-	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	go func() {
-		var held []net.Conn // an unreferenced connection would be closed in the end
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			held = append(held, connection)
-		}
-	}()
-	finally(func() { _ = listener.Close() })
-	return listener.Addr().String()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	finally(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.Listener.Addr().String()
 }
 
 // tenant is one of several Barbicans in a place, with a key store of its own.

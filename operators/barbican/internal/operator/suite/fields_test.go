@@ -29,7 +29,7 @@ func ownedFields(o *unstructured.Unstructured) []path {
 			continue
 		}
 		var fields map[string]any
-		Expect(json.Unmarshal(entry.FieldsV1.Raw, &fields)).To(Succeed())
+		Expect(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)).To(Succeed())
 		paths = append(paths, leaves(fields, nil)...)
 	}
 	return paths

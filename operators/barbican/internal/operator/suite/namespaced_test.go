@@ -131,7 +131,7 @@ var _ = Describe("An operator of one namespace", func() {
 			Expect(q.Code).NotTo(Equal(http.StatusForbidden), "%+v", q)
 		}
 		for what, verbs := range needed {
-			for _, verb := range strings.Fields(verbs) {
+			for verb := range strings.FieldsSeq(verbs) {
 				seen := used(o.requests.Requests())[what]
 				implied := verb == "list" && slices.Contains(seen, "watch") || verb == "create" && slices.Contains(seen, "patch")
 				if rare[verb+" "+what] == "" && !implied {

@@ -31,14 +31,14 @@ const soon = 25 * time.Second
 
 // What the specs share. Third parties succeed at once unless a spec says otherwise for its namespace.
 var (
-	ctx        context.Context //nolint:fatcontext // one for the whole run, for what a spec does
+	ctx        context.Context // of the whole run
 	env        *kubetest.Environment
 	admin      client.Client
 	simulation *kubetest.Simulation
 	healthy    *httptest.Server // plays the pods of every Barbican
 )
 
-func TestOperator(t *testing.T) { //nolint:paralleltest // Ginkgo runs the specs
+func TestOperator(t *testing.T) {
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
@@ -49,8 +49,8 @@ var _ = BeforeSuite(func() {
 	logger := funcr.New(listen, funcr.Options{})
 	log.SetLogger(logger)
 	klog.SetLogger(logger)
-	var cancel context.CancelFunc
-	ctx, cancel = context.WithCancel(context.Background())
+	run, cancel := context.WithCancel(context.Background())
+	ctx = run
 	var err error
 	env, err = kubetest.Start(kubetest.Options{
 		CRDs: []string{"../../../config/crd/bases"}, Controllers: []string{"garbage-collector-controller"},

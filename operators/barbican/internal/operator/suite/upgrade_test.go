@@ -35,18 +35,17 @@ var _ = Describe("An upgrade to the next release", Ordered, func() {
 		w.start()
 		w.ready()
 	})
-	says := func(condition string, status metav1.ConditionStatus, reason string) AsyncAssertion {
+	says := func(condition string, status metav1.ConditionStatus, reason, text string) {
 		GinkgoHelper()
-		Eventually(live(w.b)).Should(kubetest.HaveCondition(condition, status, reason).Current())
-		return Eventually(live(w.b))
+		Eventually(live(w.b)).Should(kubetest.HaveCondition(condition, status, reason).Saying(text).Current())
 	}
 
 	It("pauses the clean-up and migrates before any pod runs the new image", func() {
 		former := w.migration().UID
 		simulation.Jobs.In(w.namespace).Do(kubetest.Hang())
 		w.request("2025.2")
-		says("DatabaseReady", metav1.ConditionFalse, "DBSyncInProgress")
-		says("DBCleanReady", metav1.ConditionTrue, "DBCleanSuspended")
+		says("DatabaseReady", metav1.ConditionFalse, "DBSyncInProgress", "")
+		says("DBCleanReady", metav1.ConditionTrue, "DBCleanSuspended", "")
 		Expect(w.cronJob().Spec.Suspend).To(HaveValue(BeTrue()))
 		Eventually(func() any { return w.migration().UID }).ShouldNot(Equal(former))
 		Expect(w.migration().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(":2025.2"))
@@ -56,12 +55,12 @@ var _ = Describe("An upgrade to the next release", Ordered, func() {
 	})
 	It("has no way back once the migration has started", func() {
 		w.request("2025.1")
-		says("DatabaseReady", metav1.ConditionFalse, "UpgradePathInvalid").Should(kubetest.HaveCondition("DatabaseReady", metav1.ConditionFalse, "").Saying(v1alpha1.AnnotationAllowSchemaRollback))
+		says("DatabaseReady", metav1.ConditionFalse, "UpgradePathInvalid", v1alpha1.AnnotationAllowSchemaRollback)
 		Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(":2025.1"))
 	})
 	It("ends with pods of the new release and an active clean-up", func() {
 		w.request("2025.2")
-		says("DatabaseReady", metav1.ConditionFalse, "DBSyncInProgress")
+		says("DatabaseReady", metav1.ConditionFalse, "DBSyncInProgress", "")
 		Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(":2025.1"))
 		simulation.Jobs.In(w.namespace).Do(kubetest.Succeed())
 		w.ready()
@@ -79,8 +78,8 @@ var _ = Describe("An upgrade to the next release", Ordered, func() {
 		job, template := w.migration().UID, w.deployment().Spec.Template
 		events := w.eventsOf("Barbican", reason)
 		edit(w.b, change)
-		says("DatabaseReady", metav1.ConditionFalse, reason).Should(kubetest.HaveCondition("DatabaseReady", metav1.ConditionFalse, reason).Saying(text))
-		says("DBCleanReady", metav1.ConditionFalse, "DBCleanBlocked")
+		says("DatabaseReady", metav1.ConditionFalse, reason, text)
+		says("DBCleanReady", metav1.ConditionFalse, "DBCleanBlocked", "")
 		Expect(w.migration().UID).To(Equal(job))
 		Expect(w.deployment().Spec.Template).To(Equal(template))
 		Expect(w.cronJob().Spec.Suspend).To(HaveValue(BeTrue()))
@@ -108,7 +107,7 @@ var _ = Describe("An upgrade to the next release", Ordered, func() {
 		edit(w.b, func(b *barbican) { b.Spec.Image.Tag, b.Spec.Image.Digest = "", digest })
 		w.ready()
 		edit(w.b, func(b *barbican) { b.Spec.OpenStackRelease = "2026.1" })
-		says("DatabaseReady", metav1.ConditionFalse, "ImageReleaseMismatch").Should(kubetest.HaveCondition("DatabaseReady", metav1.ConditionFalse, "").Saying("change the image together with the release"))
+		says("DatabaseReady", metav1.ConditionFalse, "ImageReleaseMismatch", "change the image together with the release")
 		Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(digest))
 		Expect(w.eventsOf("Barbican", "ImageReleaseMismatch")).To(Equal(1), "none for a tag, which the next edit may set right")
 	})
