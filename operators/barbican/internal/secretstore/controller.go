@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +71,7 @@ type steps struct {
 	Options
 	verdicts *probe.Cache[types.NamespacedName, verdict]
 	memory   memory
+	patience target.Patience // with noted clusters
 }
 
 // New checks the tables.
@@ -82,7 +84,7 @@ func New(o Options) (*Controller, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, openbao.DefaultTimeout)
 	c := &Controller{woken: make(chan event.GenericEvent, 100)}
-	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts)}
+	s := &steps{Options: o, verdicts: probe.NewCache[types.NamespacedName, verdict](c.wake, o.Verdicts), patience: target.Patience{Clock: o.Clock}}
 	c.steps = s
 	var managedErr, brownfieldErr error
 	c.managed, managedErr = s.lifeCycle(s.managed())
@@ -181,15 +183,21 @@ func distrust(store *v1alpha1.BarbicanSecretStore) {
 var sweptKinds = []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}
 
 // cleanUp sweeps the noted cluster if the Barbican meanwhile names another one;
-// the engine sweeps that.
+// the engine sweeps that. A noted cluster that stays away is given up in the end.
 func (s *steps) cleanUp(ctx context.Context, p *pass) reconcile.Outcome {
 	noted := p.Object.Annotations[v1alpha1.AnnotationChildrenCluster]
 	if noted == "" || noted == p.Children.Name {
 		return reconcile.Outcome{}
 	}
 	cluster, err := s.Targets.Resolve(ctx, noted)
-	if err != nil {
-		return reconcile.Error(err)
+	switch {
+	case err == nil:
+		s.patience.Found(noted)
+	case s.patience.Lost(noted, p.Object.DeletionTimestamp.Time):
+		return reconcile.Outcome{}.Announce(corev1.EventTypeWarning, api.EventRemoteChildrenAbandoned, fmt.Sprintf(
+			"Released without clean-up: %v. Secret %s remains there; remove it by hand", err, p.Object.CredentialsSecretName()))
+	default:
+		return reconcile.Wait(parentRetry, api.ReasonTargetClusterUnavailable, err.Error())
 	}
 	return reconcile.Error(target.Sweep(ctx, cluster, p.Object, sweptKinds))
 }

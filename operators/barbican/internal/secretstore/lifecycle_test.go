@@ -121,6 +121,37 @@ func TestStoreOnAnotherCluster(t *testing.T) {
 	}
 }
 
+// The Barbican was made anew elsewhere, and the cluster that holds the Secret is never seen again.
+func TestANotedClusterThatIsLostHoldsNoStoreForEver(t *testing.T) {
+	t.Parallel()
+	near, _ := afar(t)
+	store := near.pass()
+	parent := barbicanOf(near)
+	parent.Spec.TargetClusterRef = nil
+	near.update(parent)
+	local, _ := near.options.Targets.Resolve(context.Background(), "")
+	near.options.Targets = target.Local{Cluster: local}
+	controller, err := New(near.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near.controller = controller
+	near.delete(store)
+	near.clock.SetTime(time.Now())
+	if result, err := near.reconcile(); err != nil || result.RequeueAfter != parentRetry {
+		t.Errorf("comes back in %v, %v", result.RequeueAfter, err)
+	}
+	near.events.taken()
+	near.clock.SetTime(time.Now().Add(target.AbandonAfter + time.Minute))
+	if _, err := near.reconcile(); err != nil {
+		t.Error(err)
+	}
+	if err := near.client.Get(context.Background(), key, store); !apierrors.IsNotFound(err) {
+		t.Errorf("the store is held for ever: %v", err)
+	}
+	near.expectEvents("BarbicanSecretStore Warning " + api.EventRemoteChildrenAbandoned)
+}
+
 func TestDeletionOfALocalStore(t *testing.T) {
 	t.Parallel()
 	w := begin(t, managedStore())
