@@ -36,7 +36,7 @@ func TestConfigError(t *testing.T) {
 		return func(b *v1alpha1.Barbican) { b.Spec.ExtraConfig = map[string]map[string]string{section: {key: value}} }
 	}
 	huge := map[string]string{}
-	for i := range 20000 {
+	for i := range 5000 {
 		huge[fmt.Sprintf("option_%d\n", i)] = "x"
 	}
 	for name, c := range map[string]struct {
