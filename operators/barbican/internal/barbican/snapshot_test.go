@@ -6,13 +6,20 @@ import (
 	"context"
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/cobaltcore/common/database"
+	"github.com/c5c3/cobaltcore/common/secrets"
+	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
 // snapshot answers reads as an informer cache does that shares its objects: the fake client would encode and decode each.
@@ -21,7 +28,14 @@ type snapshot struct {
 	objects map[reflect.Type]map[types.NamespacedName]client.Object
 }
 
-// freeze puts the controller on a snapshot of what there is.
+// freezeAll puts the controller on a snapshot of all that a converge with nothing optional reads.
+func (w *world) freezeAll() {
+	w.Helper()
+	w.freeze(&v1alpha1.BarbicanList{}, &v1alpha1.BarbicanSecretStoreList{}, &secrets.ClusterSecretStoreList{}, &corev1.SecretList{},
+		&database.MariaDBList{}, &database.DatabaseList{}, &database.UserList{}, &database.GrantList{}, &appsv1.DeploymentList{},
+		&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &batchv1.JobList{}, &batchv1.CronJobList{})
+}
+
 func (w *world) freeze(lists ...client.ObjectList) {
 	w.Helper()
 	s := &snapshot{Client: w.live, objects: map[reflect.Type]map[types.NamespacedName]client.Object{}}

@@ -58,7 +58,7 @@ var pair = openbao.Credentials{RoleID: "role-1", SecretID: "secret-id-1"}
 // world is a Barbican controller on a fake API server. Its caches are always up to date; what goes through them as a
 // write, and what is read past them, is noted as "verb kind".
 type world struct {
-	*testing.T
+	testing.TB
 	live       client.WithWatch // the API server itself
 	steps      *steps
 	controller *Controller
@@ -75,7 +75,7 @@ type world struct {
 }
 
 // begin starts a world with a Barbican that lacks nothing, changed by the edits, and everything that it refers to.
-func begin(t *testing.T, edits ...func(*v1alpha1.Barbican)) *world {
+func begin(t testing.TB, edits ...func(*v1alpha1.Barbican)) *world {
 	t.Helper()
 	b := minimal()
 	for _, edit := range edits {
@@ -87,9 +87,9 @@ func begin(t *testing.T, edits ...func(*v1alpha1.Barbican)) *world {
 		store("main"), credentials(pair), secret("bao-tls-ca", "ca.crt", "the CA"))
 }
 
-func beginWith(t *testing.T, objects ...client.Object) *world {
+func beginWith(t testing.TB, objects ...client.Object) *world {
 	t.Helper()
-	w := &world{T: t, registry: prometheus.NewRegistry(), health: reply{code: http.StatusOK, body: "OK"}}
+	w := &world{TB: t, registry: prometheus.NewRegistry(), health: reply{code: http.StatusOK, body: "OK"}}
 	var err error
 	if w.metrics, err = metrics.New(w.registry); err != nil {
 		t.Fatal(err)
