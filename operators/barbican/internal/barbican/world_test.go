@@ -551,9 +551,9 @@ func (w *world) finish(j *batchv1.Job, how batchv1.JobConditionType) {
 }
 
 // rollOut lets the Deployment finish its rollout.
-func (w *world) rollOut() (changed bool) {
+func (w *world) rollOut() {
 	w.Helper()
-	return w.rollOutOf(name)
+	w.rollOutOf(name)
 }
 
 func (w *world) rollOutOf(name string) (changed bool) {
