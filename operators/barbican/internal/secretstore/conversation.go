@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -64,11 +66,20 @@ func (c conversation) about() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// run has the conversation and says for how long its verdict holds.
-func (c conversation) run(ctx context.Context) (verdict, time.Duration) {
+// run has the conversation and says for how long its verdict holds. It runs
+// outside of any pass, where a panic would end the process for everybody.
+func (c conversation) run(ctx context.Context) (v verdict, holds time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, conversationTimeout)
 	defer cancel()
-	v := verdict{}
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			failed := finding{err: fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())}
+			v, holds = verdict{credentials: failed}, 0
+			if c.token != nil {
+				v = verdict{provisioning: failed}
+			}
+		}
+	}()
 	keyStore, err := c.connect(c.server)
 	switch {
 	case err != nil && c.token == nil:

@@ -14,11 +14,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
+	"github.com/c5c3/cobaltcore/operators/barbican/internal/openbao"
 )
 
 func barbicanOf(w *world) *v1alpha1.Barbican {
@@ -118,6 +120,29 @@ func TestStoreOnAnotherCluster(t *testing.T) {
 	}
 	if err := near.client.Get(context.Background(), key, store); !apierrors.IsNotFound(err) {
 		t.Errorf("the store is held: %v", err)
+	}
+}
+
+// No answer of a server, however strange, ends the process for everybody else.
+func TestAPanicIsAnErrorOfItsStore(t *testing.T) {
+	t.Parallel()
+	for name, objects := range map[string][]client.Object{
+		"managed": {managedStore()}, "brownfield": {givenStore(), given(openbao.Credentials{RoleID: "role", SecretID: "secret"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t, objects...)
+			w.options.Connect = func(openbao.Options) (KeyStore, error) { panic("strange answer") }
+			w.restart()
+			if _, err := w.reconcile(); err == nil || !strings.Contains(err.Error(), "strange answer") {
+				t.Errorf("the pass ends with %v", err)
+			}
+			w.options.Connect = nil
+			w.restart()
+			if _, err := w.reconcile(); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
 	}
 }
 
