@@ -100,6 +100,29 @@ func TestReadyOnceCachesAreFilled(t *testing.T) {
 	g.Eventually(get).WithArguments(t, o.ProbeAddress, "/readyz/caches").WithTimeout(waiting).Should(HavePrefix("200"))
 }
 
+func TestAReplicaThatWaitsIsReady(t *testing.T) { //nolint:paralleltest // sets a variable of the process
+	g := NewWithT(t)
+	t.Setenv("POD_NAMESPACE", kubetest.NewNamespace(t, newClient(t)))
+	o := options(t, Kind{Object: &corev1.Service{}})
+	o.LeaderElect = true
+	first, err := New(t.Context(), env.Config, o)
+	g.Expect(err).NotTo(HaveOccurred())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- first.Start(ctx) }()
+	g.Eventually(first.Elected()).WithTimeout(waiting).Should(BeClosed())
+
+	o.ProbeAddress = freeAddress(t)
+	second, err := New(t.Context(), env.Config, o)
+	g.Expect(err).NotTo(HaveOccurred())
+	run(t, second, time.Minute)
+	g.Eventually(get).WithArguments(t, o.ProbeAddress, "/readyz").WithTimeout(waiting).Should(HavePrefix("200"))
+	g.Expect(second.Elected()).NotTo(BeClosed())
+	stop()
+	g.Eventually(ended).WithTimeout(waiting).Should(Receive(BeNil()))
+	g.Eventually(second.Elected()).WithTimeout(waiting).Should(BeClosed())
+}
+
 func TestMissingKinds(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
