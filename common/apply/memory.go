@@ -58,6 +58,24 @@ type childKey struct {
 type memory struct {
 	mu     sync.Mutex
 	owners map[types.NamespacedName]map[childKey]record
+	doubts map[types.UID]struct{} // owners that were told of a write which the cache does not show
+}
+
+func (m *memory) doubt(owner types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.doubts == nil {
+		m.doubts = map[types.UID]struct{}{}
+	}
+	m.doubts[owner] = struct{}{}
+}
+
+func (m *memory) doubted(owner types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.doubts[owner]
+	delete(m.doubts, owner)
+	return ok
 }
 
 func (m *memory) recall(owner types.NamespacedName, child childKey) record {

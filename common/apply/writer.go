@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +59,15 @@ func (w *Writer) Marked(owner, obj client.Object) bool { return w.owners.marked(
 // Reclaims says whether a write of owner would restore the mark on obj: it is a child, or was one until somebody took away half
 // of the mark.
 func (w *Writer) Reclaims(owner, obj client.Object) bool { return w.owners.writable(owner, obj) }
+
+// Doubt says, once, after how long to look again at the children of an owner: the cache did not show one that we have just
+// written, because it lags or because somebody has deleted it. Zero is no doubt.
+func (w *Writer) Doubt(owner types.UID) time.Duration {
+	if w.memory.doubted(owner) {
+		return cacheLag
+	}
+	return 0
+}
 
 // Forget drops what is remembered about the children of an owner that is gone.
 func (w *Writer) Forget(owner types.NamespacedName) { w.memory.forget(owner) }
@@ -114,6 +124,9 @@ func (w *Writer) child(owner, obj client.Object) (child, error) {
 func (w *Writer) look(ctx context.Context, c child) (client.Object, error) {
 	live, err := w.read(ctx, w.client, c, client.UnsafeDisableDeepCopy)
 	if err == nil && c.known.ahead(live, w.clock.Now()) {
+		if live == nil {
+			w.memory.doubt(c.owner.GetUID())
+		}
 		live = c.known.fresh
 	}
 	return live, err

@@ -293,6 +293,23 @@ func TestACacheThatShowsNothing(t *testing.T) {
 	}
 }
 
+// A child that is missing right after our write may be one that somebody deleted: nothing else would look again.
+func TestAWriteThatTheCacheDoesNotShowIsDoubted(t *testing.T) {
+	t.Parallel()
+	c := newRealCluster(t)
+	w, child := c.writer(), c.child("ConfigMap")
+	c.show(child, nil)
+	mustApply(t, w, c.owner, child)
+	if d := w.Doubt(c.owner.UID); d != 0 {
+		t.Errorf("a write is doubted for %s", d)
+	}
+	mustApply(t, w, c.owner, c.child("ConfigMap"))
+	c.sent(t, "apply")
+	if first, second := w.Doubt(c.owner.UID), w.Doubt(c.owner.UID); first != cacheLag || second != 0 {
+		t.Errorf("doubted for %s, then for %s", first, second)
+	}
+}
+
 func TestAChildThatWasReplacedUnseenIsNotTouched(t *testing.T) {
 	t.Parallel()
 	c := newRealCluster(t)

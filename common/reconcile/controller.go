@@ -89,7 +89,9 @@ func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		stored = object.DeepCopyObject().(T)
 	}
 	pass := &Pass[T, V]{Object: object, Children: children}
-	return c.finish(ctx, stored, object, c.Pipeline.run(ctx, pass))
+	ledger := c.Pipeline.run(ctx, pass)
+	ledger.after = sooner(ledger.after, children.Writer.Doubt(object.GetUID()))
+	return c.finish(ctx, stored, object, ledger)
 }
 
 // resolve finds the cluster of the object's children, or names what is missing: the cluster, or what the object waits
@@ -206,7 +208,7 @@ func (c *Controller[T, V]) release(ctx context.Context, stored, object T) (ctrl.
 	if outcome.err != nil {
 		return ctrl.Result{}, outcome.err
 	}
-	return ctrl.Result{RequeueAfter: outcome.after}, nil
+	return ctrl.Result{RequeueAfter: sooner(outcome.after, children.Writer.Doubt(object.GetUID()))}, nil
 }
 
 func (c *Controller[T, V]) cleanUp(ctx context.Context, object T, children target.Cluster) Outcome {

@@ -555,6 +555,25 @@ func TestAStaleCacheOfWhatHasGoneReleasesOnce(t *testing.T) {
 	w.raised(t)
 }
 
+func TestAPassThatTrustsItsOwnWriteComesBack(t *testing.T) {
+	t.Parallel()
+	secret := func() *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "child"}}
+	}
+	w := newWorld(t, newThing(), step{Name: "First", Condition: "FirstReady", Run: func(ctx context.Context, p *pass) Outcome {
+		return Error(p.Children.Writer.Replace(ctx, p.Object, secret()))
+	}})
+	if result := w.pass(t); result.RequeueAfter != 0 {
+		t.Errorf("comes back: %+v", result)
+	}
+	if err := w.api.Delete(t.Context(), secret()); err != nil {
+		t.Fatal(err)
+	}
+	if result := w.pass(t); result.RequeueAfter == 0 {
+		t.Error("nobody looks again for the child that was deleted")
+	}
+}
+
 // A place that writes the object, as one that notes the cluster on it, costs no write of the status.
 func TestAPlaceThatWrites(t *testing.T) {
 	t.Parallel()
