@@ -51,7 +51,7 @@ func TestForeignChildren(t *testing.T) {
 		"budget":        {&policyv1.PodDisruptionBudget{}, "barbican", "DeploymentReady=False/WaitingForDeployment"},
 		"HTTPRoute":     {network.RouteObject(), "barbican", "HTTPRouteReady=False/HTTPRouteNotAccepted"},
 		"autoscaler":    {&autoscalingv2.HorizontalPodAutoscaler{}, "barbican", ""},
-		"NetworkPolicy": {&networkingv1.NetworkPolicy{}, "barbican", ""},
+		"NetworkPolicy": {&networkingv1.NetworkPolicy{}, "barbican", "DatabaseReady=False/DBSyncFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

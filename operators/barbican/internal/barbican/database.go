@@ -53,6 +53,12 @@ func (s *steps) database(ctx context.Context, p *pass) reconcile.Outcome {
 	case verdict.Step == release.Install:
 		b.Status.SchemaRelease = b.Spec.OpenStackRelease
 	}
+	if b.Status.InstalledImage != b.Spec.Image.Reference() {
+		// The pods of a migration are subject to the policy, which its own row is too late for.
+		if policy := s.networkPolicy(ctx, p); policy.Err() != nil {
+			return blame(api.ReasonDBSyncFailed, policy.Err())
+		}
+	}
 	return s.migrate(ctx, p)
 }
 
