@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/naming"
+	"github.com/c5c3/cobaltcore/common/oslo"
 )
 
 // transform is what every object goes through before it is cached. Nobody reads managed fields, nor the copy of the
@@ -29,10 +30,24 @@ func transform(managedBy string, children []client.Object) toolscache.TransformF
 		if written[reflect.TypeOf(obj)] && obj.GetLabels()[naming.LabelManagedBy] != managedBy {
 			return husk(obj), nil
 		}
-		if job, ok := obj.(*batchv1.Job); ok && finished(job) {
-			job.Spec = batchv1.JobSpec{} // its work is done, and a change of it is told by its annotations
-		}
+		slimContent(obj)
 		return obj, nil
+	}
+}
+
+// slimContent drops what nobody reads of a kind that is cached whole, whoever wrote it.
+func slimContent(obj client.Object) {
+	switch o := obj.(type) {
+	case *batchv1.Job:
+		if finished(o) {
+			o.Spec = batchv1.JobSpec{} // its work is done, and a change of it is told by its annotations
+		}
+	case *corev1.ConfigMap:
+		policy, ok := o.Data[oslo.PolicyFile]
+		o.Data, o.BinaryData = nil, nil
+		if ok {
+			o.Data = map[string]string{oslo.PolicyFile: policy}
+		}
 	}
 }
 

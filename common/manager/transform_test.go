@@ -38,8 +38,8 @@ func TestTransform(t *testing.T) {
 		"nor does one that failed":             {job(marked, batchv1.JobFailed), &batchv1.Job{ObjectMeta: marked, Status: job(marked, batchv1.JobFailed).Status}},
 		"one that is paused may run again":     {job(marked, batchv1.JobSuspended), job(marked, batchv1.JobSuspended)},
 		"no child, stays whole": {
-			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"k": "v"}},
-			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"k": "v"}},
+			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"policy.yaml": "a: '!'", "k": "v"}, BinaryData: map[string][]byte{"b": {1}}},
+			&corev1.ConfigMap{ObjectMeta: foreign, Data: map[string]string{"policy.yaml": "a: '!'"}},
 		},
 		"metadata": {&metav1.PartialObjectMetadata{ObjectMeta: foreign}, &metav1.PartialObjectMetadata{ObjectMeta: foreign}},
 	}
