@@ -144,6 +144,9 @@ func waker(answers chan<- event.GenericEvent) func(key) {
 	}
 }
 
+// conversations may go on at the same time; some servers take their full time-out, and the others' stores must not queue.
+const conversations = 256
+
 func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) (ctrlreconcile.Reconciler, error) {
 	c, err := secretstore.New(secretstore.Options{
 		Client:   m.GetClient(),
@@ -152,6 +155,7 @@ func addStores(m *manager.Manager, measured *metrics.Metrics, o Options) (ctrlre
 		Observer: measured,
 		Remints:  measured,
 		Timeout:  o.CallTimeout,
+		Verdicts: probe.Options{Concurrent: conversations},
 	})
 	if err != nil {
 		return nil, err
