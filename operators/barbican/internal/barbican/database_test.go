@@ -55,7 +55,11 @@ func TestProvisioning(t *testing.T) {
 			for _, o := range c.objects {
 				w.create(o)
 			}
-			b := w.pass()
+			result, err := w.reconcile()
+			if foreign := strings.Contains(c.message, "controlled"); foreign != (err != nil) || !foreign && result.RequeueAfter != 30*time.Second {
+				t.Errorf("the pass ends with %+v, %v", result, err)
+			}
+			b := w.barbican()
 			w.expect("DatabaseReady=False/"+c.reason, "DeploymentReady", "Ready=False/NotAllReady")
 			if got := message(b, api.ConditionDatabaseReady); !strings.Contains(got, c.message) {
 				t.Errorf("message %q lacks %q", got, c.message)

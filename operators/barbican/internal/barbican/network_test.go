@@ -67,6 +67,9 @@ func TestRoute(t *testing.T) {
 		w := begin(t, gateway)
 		w.converge()
 		w.expect("HTTPRouteReady=False/HTTPRouteNotAccepted")
+		if result, err := w.reconcile(); err != nil || result.RequeueAfter != 10*time.Second {
+			t.Errorf("the pass ends with %+v, %v", result, err)
+		}
 		w.acceptRoute()
 		w.converge()
 		w.expect("HTTPRouteReady=True/HTTPRouteAccepted", "Ready=True/AllReady")
