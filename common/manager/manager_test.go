@@ -100,7 +100,7 @@ func TestReadyOnceCachesAreFilled(t *testing.T) {
 	g.Eventually(get).WithArguments(t, o.ProbeAddress, "/readyz/caches").WithTimeout(waiting).Should(HavePrefix("200"))
 }
 
-func TestAReplicaThatWaitsIsReady(t *testing.T) { //nolint:paralleltest // sets a variable of the process
+func TestAReplicaThatWaitsIsReady(t *testing.T) {
 	g := NewWithT(t)
 	t.Setenv("POD_NAMESPACE", kubetest.NewNamespace(t, newClient(t)))
 	o := options(t, Kind{Object: &corev1.Service{}})

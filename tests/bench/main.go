@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,11 +70,22 @@ func parseSizes(list string) ([]int, error) {
 	return sizes, nil
 }
 
+// busy says whether the processors had enough to do before the benchmark came.
+func busy() bool {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false
+	}
+	var load float64
+	_, err = fmt.Sscan(string(text), &load)
+	return err == nil && load > float64(runtime.NumCPU())
+}
+
 func run(ctx context.Context, o options) (passed bool, err error) {
 	if len(o.operators) == 0 || flag.NArg() > 0 {
 		return false, errors.New("no --operator to measure, or arguments without a flag")
 	}
-	table := report{operators: o.operators}
+	table := report{operators: o.operators, busy: busy()}
 	for _, path := range o.operators {
 		measured := results{}
 		log := filepath.Join(o.logs, fmt.Sprintf("bench-%d.log", len(table.measured)))
