@@ -144,12 +144,13 @@ func (w *Writer) lookClosely(ctx context.Context, c child) (client.Object, error
 func (w *Writer) read(ctx context.Context, from client.Reader, c child, opts ...client.GetOption) (client.Object, error) {
 	found := blank(c.Object)
 	switch err := from.Get(ctx, c.key.name, found, opts...); {
+	case err == nil: // first: the other questions allocate
+		return found, nil
 	case apierrors.IsNotFound(err):
 		return nil, nil
-	case err != nil:
+	default:
 		return nil, fmt.Errorf("reading %s: %w", w.owners.describe(c.Object), err)
 	}
-	return found, nil
 }
 
 func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest string) error {

@@ -73,16 +73,31 @@ func (s *Source) Cache() cache.Cache { return s.metadata }
 // Get returns a Secret, or a NotFound error. It costs a request only when the version is new to this Source, and one
 // request serves all who ask meanwhile. The annotations of a Secret that is not cached whole are left out.
 func (s *Source) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-	own := &corev1.Secret{}
-	err := s.whole.Get(ctx, key, own, client.UnsafeDisableDeepCopy)
-	if err == nil || !apierrors.IsNotFound(err) {
-		return own, err
+	if !s.keeps(key) { // else it is hardly one that is cached whole
+		own := &corev1.Secret{}
+		err := s.whole.Get(ctx, key, own, client.UnsafeDisableDeepCopy)
+		if err == nil || !apierrors.IsNotFound(err) {
+			return own, err
+		}
 	}
+	secret, err := s.others(ctx, key)
+	if err != nil && apierrors.IsNotFound(err) && s.keeps(key) {
+		s.evict(key)
+		return s.Get(ctx, key) // it may have become one
+	}
+	return secret, err
+}
+
+func (s *Source) keeps(key types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[key] != nil
+}
+
+// others returns a Secret of which only the metadata is cached.
+func (s *Source) others(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	current := Metadata()
 	if err := s.metadata.Get(ctx, key, current, client.UnsafeDisableDeepCopy); err != nil {
-		if apierrors.IsNotFound(err) {
-			s.evict(key)
-		}
 		return nil, err
 	}
 	if secret := s.recall(key, current); secret != nil {
