@@ -59,7 +59,7 @@ var tells = map[string]struct{ condition, reason string }{
 	"Service":                 {"DeploymentReady", "WaitingForDeployment"},
 	"PodDisruptionBudget":     {"DeploymentReady", "WaitingForDeployment"},
 	"HorizontalPodAutoscaler": {"Ready", "NotAllReady"},
-	"NetworkPolicy":           {"Ready", "NotAllReady"},
+	"NetworkPolicy":           {"DatabaseReady", "DBSyncFailed"}, // the pods of the migration are not to run without it
 	"HTTPRoute":               {"HTTPRouteReady", "HTTPRouteNotAccepted"},
 	"CronJob":                 {"DBCleanReady", "DBCleanBlocked"},
 	"Job":                     {"DatabaseReady", "DBSyncFailed"},
