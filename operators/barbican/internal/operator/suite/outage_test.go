@@ -50,7 +50,7 @@ var _ = Describe("A key store that is away, or has lost its mount", func() {
 	It("leaves the pods as they are and is told of; all goes on by itself afterwards", func() {
 		var all []func()
 		for _, o := range outages() {
-			all = append(all, func() { endure(o) })
+			all = append(all, func() { endure(o) }, func() { endureElsewhere(o) })
 		}
 		all = append(all, func() { endureLostMount("managed") }, func() { endureLostMount("brownfield") })
 		together(all, func(f func()) { f() })
@@ -94,6 +94,26 @@ func endure(o outage) {
 	Eventually(live(w.b)).Should(kubetest.BeReady(), o.name)
 	Expect(get(w.b).Status.InstalledRelease).To(Equal("2025.2"), o.name)
 	Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(Equal("ghcr.io/c5c3/barbican:2025.2"), o.name)
+}
+
+// endureElsewhere is an outage of a server that others run: there the store itself says that it cannot be reached.
+func endureElsewhere(o outage) {
+	w := converged(func(w *world) {
+		w.s = w.brownfield()
+		w.create(w.given())
+	})
+	before := w.deployment()
+	o.begin(w.place)
+	w.start(impatient)
+	Eventually(live(w.s)).Should(kubetest.HaveCondition("CredentialsReady", metav1.ConditionFalse, "OpenBaoUnreachable"), o.name)
+	edit(w.b, func(b *barbican) { b.Spec.Deployment.Replicas = 4 })
+	Eventually(live(w.b)).Should(kubetest.BeReady(), o.name)
+	Expect(live(w.b)()).To(kubetest.HaveCondition("SecretStoresReady", metav1.ConditionTrue, "AllStoresProjected"), o.name)
+	Expect(w.deployment().Spec.Replicas).To(HaveValue(BeEquivalentTo(4)), o.name)
+	Expect(w.deployment().Spec.Template).To(Equal(before.Spec.Template), o.name)
+	o.stop(w.place)
+	Eventually(live(w.s)).WithTimeout(byItself).Should(kubetest.BeReady(), o.name)
+	Expect(w.deployment().Spec.Template).To(Equal(before.Spec.Template), o.name)
 }
 
 func endureLostMount(mode string) {
