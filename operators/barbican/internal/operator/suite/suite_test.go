@@ -50,7 +50,7 @@ var _ = BeforeSuite(func() {
 	log.SetLogger(logger)
 	klog.SetLogger(logger)
 	run, cancel := context.WithCancel(context.Background())
-	ctx = run
+	ctx = run //nolint:fatcontext // made once, before all specs
 	var err error
 	env, err = kubetest.Start(kubetest.Options{
 		CRDs: []string{"../../../config/crd/bases"}, Controllers: []string{"garbage-collector-controller"},
