@@ -188,6 +188,27 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// TestCleanUpGoesOnAfterAnUpgrade that was interrupted before its last record: there is no rollout to wake the Barbican.
+func TestCleanUpGoesOnAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.ready()
+	w.edit(bump("2026.1"))
+	w.ready()
+	b := w.barbican()
+	b.Status.InstalledRelease, b.Status.TargetRelease = "2025.2", "2026.1"
+	if err := w.live.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if result, err := w.reconcile(); err != nil || result.RequeueAfter != time.Second {
+		t.Errorf("the pass ends with %+v, %v; want it back in a second", result, err)
+	}
+	w.expect("DatabaseReady=True/DatabaseSynced", "DBCleanReady=True/DBCleanSuspended")
+	w.pass()
+	w.expect("DBCleanReady=True/DBCleanScheduled", "Ready=True/AllReady")
+}
+
 // TestNoWayBack is R21: once a migration has started, the release of before is refused, whatever became of it.
 func TestNoWayBack(t *testing.T) {
 	t.Parallel()
