@@ -196,7 +196,7 @@ func TestCleanUpGoesOnAfterAnUpgrade(t *testing.T) {
 	w.edit(bump("2026.1"))
 	w.ready()
 	b := w.barbican()
-	b.Status.InstalledRelease, b.Status.TargetRelease = "2025.2", "2026.1"
+	b.Status.InstalledRelease, b.Status.InstalledImage, b.Status.TargetRelease = "2025.2", "registry/barbican:2025.2", "2026.1"
 	if err := w.live.Status().Update(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
