@@ -46,7 +46,7 @@ func upgrade() course {
 		Expect(status.InstalledRelease+" "+status.SchemaRelease+" "+status.TargetRelease).To(Equal("2025.2 2025.2 "), when)
 		Expect(status.InstalledImage).To(HaveSuffix(":2025.2"), when)
 		Expect(w.migration().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(":2025.2"), when)
-		Expect(w.cronJob().Spec.Suspend).To(HaveValue(BeFalse()), when)
+		Eventually(w.cronJob).Should(HaveField("Spec.Suspend", HaveValue(BeFalse())), when)
 		Expect(w.children()).To(ConsistOf(append([]string{"SecretStore/Secret keys-approle"}, smallest...)), when)
 		Expect(w.eventsOf("Barbican", "DatabaseSynced")).To(BeNumerically("<=", 2), when)
 	}}

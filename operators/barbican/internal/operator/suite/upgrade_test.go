@@ -65,7 +65,7 @@ var _ = Describe("An upgrade to the next release", Ordered, func() {
 		simulation.Jobs.In(w.namespace).Do(kubetest.Succeed())
 		w.ready()
 		Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(HaveSuffix(":2025.2"))
-		Expect(w.cronJob().Spec.Suspend).To(HaveValue(BeFalse()))
+		Eventually(w.cronJob).Should(HaveField("Spec.Suspend", HaveValue(BeFalse())))
 		status := get(w.b).Status
 		Expect(status.InstalledRelease).To(Equal("2025.2"))
 		Expect(status.InstalledImage).To(HaveSuffix(":2025.2"))
