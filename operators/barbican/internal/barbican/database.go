@@ -109,9 +109,6 @@ func (s *steps) migrate(ctx context.Context, p *pass) reconcile.Outcome {
 		Release: b.Spec.OpenStackRelease, Key: syncKey(b), Sync: syncJob(b, p.Values.mounts.configSecret),
 	})
 	if o.Done() {
-		if b.Status.InstalledRelease != b.Spec.OpenStackRelease {
-			o = o.After(recordRetry) // the clean-up stands above this row and goes on with the next pass
-		}
 		b.Status.InstalledRelease, b.Status.InstalledImage = b.Spec.OpenStackRelease, b.Spec.Image.Reference()
 		b.Status.SchemaRelease, b.Status.TargetRelease = b.Spec.OpenStackRelease, ""
 	}
