@@ -131,7 +131,7 @@ const (
 	ReasonOwnedKeysOverridden = "OwnedKeysOverridden"
 )
 
-// Conditions of objects attached to a service, such as a secret store.
+// Objects attached to a service, such as a secret store, carry conditions of their own.
 const (
 	// ConditionCredentialsReady tells whether the attached backend accepts the credentials. It is the gate condition of attachments.
 	ConditionCredentialsReady = "CredentialsReady"

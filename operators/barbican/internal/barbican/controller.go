@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package barbican converges Barbican resources. Start at table.go, which is the whole of it; each row has a file of
-// its own.
+// its own, but for the group at the end.
 package barbican
 
 import (

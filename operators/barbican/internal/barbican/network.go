@@ -18,6 +18,7 @@ import (
 
 // The members of the group behind the Deployment. None of them needs another.
 
+// httpRoute publishes the API through the gateway of the spec, or withdraws it.
 func (s *steps) httpRoute(ctx context.Context, p *pass) reconcile.Outcome {
 	return network.EnsureRoute(ctx, p.Children, p.Object, network.Route{
 		Instance: instance(p.Object), Gateway: p.Object.Spec.Gateway, Service: p.Object.Name, Port: v1alpha1.Port,
@@ -35,12 +36,14 @@ func (s *steps) healthCheck(ctx context.Context, p *pass) reconcile.Outcome {
 	return s.Health.Check(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Name}, b.UID, p.Children.HTTP, url)
 }
 
+// hpa hands the number of pods to an autoscaler, or takes it back.
 func (s *steps) hpa(ctx context.Context, p *pass) reconcile.Outcome {
 	return workload.EnsureAutoscaler(ctx, p.Children, p.Object, workload.Autoscaler{
 		Instance: instance(p.Object), Spec: p.Object.Spec.Autoscaling, MinPods: p.Object.Spec.MinPods(),
 	})
 }
 
+// networkPolicy lets in and out what the spec and the projected stores name, and nothing else.
 func (s *steps) networkPolicy(ctx context.Context, p *pass) reconcile.Outcome {
 	spec := p.Object.Spec
 	return network.EnsurePolicy(ctx, p.Children, p.Object, network.Policy{
