@@ -97,6 +97,30 @@ func TestReplaceOfAnUnseenSecret(t *testing.T) {
 	}
 }
 
+// A Secret that somebody stripped of our label right after our write vanishes from the cache: what we wrote is not what is there.
+func TestReplaceDoubtsWhatItWroteWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
+	for server, start := range apiServers {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			c := start(t)
+			w := c.writer()
+			mustReplace(t, w, c.owner, c.secret())
+			c.edit(t, c.secret(), func(o client.Object) { o.SetLabels(nil) })
+			c.show(c.secret(), nil)
+			changed := c.secret()
+			changed.Data["password"] = []byte("changed")
+			c.sent(t, "create")
+			mustReplace(t, w, c.owner, changed)
+			c.sent(t, "update", "get", "update")
+			live := c.get(t, c.secret()).(*corev1.Secret)
+			if string(live.Data["password"]) != "changed" || len(live.Labels) == 0 {
+				t.Errorf("the data is %q, the labels are %v", live.Data, live.Labels)
+			}
+		})
+	}
+}
+
 // Data is not kept beside the cache for longer than it takes the cache to catch up.
 func TestReplaceForgetsWhatTheCacheShows(t *testing.T) {
 	t.Parallel()

@@ -298,7 +298,14 @@ func (w *Writer) Replace(ctx context.Context, owner client.Object, desired *core
 			return err
 		}
 	}
-	return w.replace(ctx, c, live.(*corev1.Secret), desired)
+	err = w.replace(ctx, c, live.(*corev1.Secret), desired)
+	if apierrors.IsConflict(err) {
+		// Neither the cache nor what we wrote is what is there: without a look we would run into it again and again.
+		if live, err = w.lookClosely(ctx, c); err == nil {
+			err = w.replace(ctx, c, live.(*corev1.Secret), desired)
+		}
+	}
+	return err
 }
 
 func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Secret) error {

@@ -266,6 +266,34 @@ func TestLostLabelIsRestoredWithoutAMint(t *testing.T) {
 	}
 }
 
+// A Secret that loses its label leaves one cache before it enters the other. Taken for missing, it would be minted anew, and
+// every pod rolled.
+func TestSecretBetweenTwoCachesIsNotMintedAnew(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.pass()
+	before := w.minted()
+	for _, restarted := range []bool{false, true} {
+		if restarted {
+			w.restart()
+		}
+		var s corev1.Secret
+		w.get(types.NamespacedName{Namespace: key.Namespace, Name: "main-approle"}, &s)
+		s.Labels = nil
+		w.update(&s)
+		w.unseen = true
+		w.expect(w.pass(), "CredentialsReady=True/CredentialsAvailable")
+		w.unseen = false
+		w.get(types.NamespacedName{Namespace: key.Namespace, Name: "main-approle"}, &s)
+		if w.minted() != before || len(s.Labels) == 0 {
+			t.Errorf("restarted %v: labels %v, minted anew: %v", restarted, s.Labels, w.minted() != before)
+		}
+	}
+	if n := w.Calls("POST", mintPath); n != 1 {
+		t.Errorf("%d mints, want 1", n)
+	}
+}
+
 // The cache of whole Secrets may be behind that of the metadata: then the stamps are missing for a moment.
 func TestMissingStampsAreReadLive(t *testing.T) {
 	t.Parallel()

@@ -79,11 +79,13 @@ func (s *steps) recall(ctx context.Context, p *pass) error {
 // read takes the credential from the store's Secret and says whether that
 // carries our labels and the whole mark of its owner. While a Secret is not
 // cached whole (the label is lost, or one cache is behind another) its stamps are
-// missing and are read live: without them the credential would be minted anew.
+// missing, and for a moment the Secret itself is. Then it is read live: without
+// them a credential that was valid before would be minted anew.
 func (s *steps) read(ctx context.Context, p *pass) (intact bool, err error) {
 	key := types.NamespacedName{Namespace: p.Object.Namespace, Name: p.Object.CredentialsSecretName()}
 	secret, err := p.Children.Secrets.Get(ctx, key)
-	if err == nil && secret.Annotations[v1alpha1.AnnotationSecretIDMintedAt] == "" {
+	unseen := apierrors.IsNotFound(err) && p.Object.Status.CredentialsHash != ""
+	if unseen || err == nil && secret.Annotations[v1alpha1.AnnotationSecretIDMintedAt] == "" {
 		secret = &corev1.Secret{}
 		err = p.Children.Reader.Get(ctx, key, secret)
 	}

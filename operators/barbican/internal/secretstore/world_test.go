@@ -14,9 +14,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -49,6 +51,7 @@ type world struct {
 	roleID     string
 	tokenError error
 	writeError error // of the next Create
+	unseen     bool  // no cache shows any Secret for the moment
 
 	writes  atomic.Int64 // of any object
 	events  recorder
@@ -97,9 +100,15 @@ func (r *remints) ForgetStore(store types.NamespacedName) {
 }
 
 // secretReader leaves out the annotations of Secrets without our label, as the real one does.
-type secretReader struct{ client.Reader }
+type secretReader struct {
+	client.Reader
+	unseen *bool
+}
 
 func (r secretReader) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	if *r.unseen && strings.HasSuffix(key.Name, "-approle") {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
+	}
 	var secret corev1.Secret
 	err := r.Reader.Get(ctx, key, &secret)
 	if secret.Labels[naming.LabelManagedBy] == "" {
@@ -186,7 +195,7 @@ func (w *world) interceptors() interceptor.Funcs {
 func (w *world) restart() {
 	w.t.Helper()
 	w.options.Targets = target.Local{Cluster: target.Cluster{
-		Client: w.client, Reader: w.client, Writer: apply.NewWriter(w.client, w.client), Secrets: secretReader{w.client}, Dial: w.Dial,
+		Client: w.client, Reader: w.client, Writer: apply.NewWriter(w.client, w.client), Secrets: secretReader{w.client, &w.unseen}, Dial: w.Dial,
 	}}
 	controller, err := New(w.options)
 	if err != nil {
