@@ -55,7 +55,7 @@ func Connect(ctx context.Context, c target.Cluster, owner client.Object, conn Co
 		Data:       map[string][]byte{ConnectionKey: dsn},
 	}
 	if err := c.Writer.Replace(ctx, owner, desired); err != nil {
-		return "", notConnected(err)
+		return "", reconcile.Blame(api.ReasonWaitingForDBCredentials, err)
 	}
 	return apply.Fingerprint(credentials, dsn), reconcile.Outcome{}
 }
@@ -99,11 +99,4 @@ func (conn Connection) dsn(owner metav1.Object, credentials *corev1.Secret) oslo
 		dsn.Host = conn.Spec.ClusterRef.Name + "." + owner.GetNamespace() + ".svc"
 	}
 	return dsn
-}
-
-func notConnected(err error) reconcile.Outcome {
-	if apply.IsRefused(err) {
-		return reconcile.Fail(api.ReasonWaitingForDBCredentials, err)
-	}
-	return reconcile.Error(err)
 }

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
-	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
 )
@@ -58,7 +57,7 @@ func Provision(ctx context.Context, c target.Cluster, owner client.Object, s Sch
 	pending := false
 	for _, part := range s.parts(owner) {
 		if err := c.Writer.Apply(ctx, owner, part.object); err != nil {
-			return notApplied(err)
+			return reconcile.Blame(api.ReasonWaitingForDatabase, err)
 		}
 		kinds = append(kinds, part.kind)
 		pending = pending || !part.status.ready() || !part.object.GetDeletionTimestamp().IsZero()
@@ -87,15 +86,6 @@ func clusterGate(ctx context.Context, c target.Cluster, key types.NamespacedName
 		return reconcile.Wait(Retry, api.ReasonClusterNotReady, fmt.Sprintf("MariaDB %q is not Ready; see its conditions", key.Name))
 	}
 	return reconcile.Outcome{}
-}
-
-// notApplied shows what somebody has to mend, such as a foreign object of the same name or a changed field that
-// mariadb-operator does not let change.
-func notApplied(err error) reconcile.Outcome {
-	if apply.IsRefused(err) {
-		return reconcile.Fail(api.ReasonWaitingForDatabase, err)
-	}
-	return reconcile.Error(err)
 }
 
 // part is an object of a Schema together with where its status will be once it is applied.

@@ -15,7 +15,6 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/c5c3/cobaltcore/common/api"
-	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/reconcile"
 	"github.com/c5c3/cobaltcore/common/reconcile/target"
@@ -65,7 +64,7 @@ func EnsureRoute(ctx context.Context, c target.Cluster, owner client.Object, r R
 	}
 	route := r.desired(owner)
 	if err := c.Writer.Apply(ctx, owner, route); err != nil {
-		return notApplied(err)
+		return reconcile.Blame(api.ReasonHTTPRouteNotAccepted, err)
 	}
 	if refused := r.refusal(route); refused != "" {
 		return reconcile.Poll(RouteRetry, api.ReasonHTTPRouteNotAccepted, refused)
@@ -78,14 +77,6 @@ func (r Route) served(c target.Cluster) (bool, error) {
 		return false, nil
 	}
 	return ServesRoutes(c.Client.RESTMapper())
-}
-
-// notApplied shows what somebody has to mend, such as a hostname that the API server refuses.
-func notApplied(err error) reconcile.Outcome {
-	if apply.IsRefused(err) {
-		return reconcile.Fail(api.ReasonHTTPRouteNotAccepted, err)
-	}
-	return reconcile.Error(err)
 }
 
 func removeRoute(ctx context.Context, c target.Cluster, owner client.Object, served bool) reconcile.Outcome {

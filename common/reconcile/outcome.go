@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/cobaltcore/common/apply"
 )
 
 // Outcome is what a step found. The zero Outcome carries on without an opinion.
@@ -73,6 +75,15 @@ func Fail(reason string, err error) Outcome {
 // Error has no opinion, stops the table and backs off. A nil error is the zero Outcome.
 func Error(err error) Outcome {
 	return Outcome{stop: err != nil, err: err}
+}
+
+// Blame is Fail for what somebody has to mend, such as a foreign object of a child's name, and Error for a fault that passes
+// by itself, which has no say in a condition.
+func Blame(reason string, err error) Outcome {
+	if apply.IsRefused(err) {
+		return Fail(reason, err)
+	}
+	return Error(err)
 }
 
 // Warn also raises a Warning event with the condition's reason when the condition changes to this status and reason.

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/cobaltcore/common/api"
-	"github.com/c5c3/cobaltcore/common/apply"
 	"github.com/c5c3/cobaltcore/common/naming"
 	"github.com/c5c3/cobaltcore/common/oslo"
 	"github.com/c5c3/cobaltcore/common/reconcile"
@@ -50,26 +49,19 @@ func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *
 	err := c.Client.Get(ctx, key, live, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		if err = c.Writer.Create(ctx, owner, hashed.DeepCopy()); !apierrors.IsAlreadyExists(err) {
-			return notStored(err)
+			return reconcile.Blame(api.ReasonConfigError, err)
 		}
 		err = c.Reader.Get(ctx, key, live) // not in the cache yet, or without our labels
 	}
 	if err != nil {
-		return notStored(fmt.Errorf("reading Secret %s: %w", key, err))
+		return reconcile.Blame(api.ReasonConfigError, fmt.Errorf("reading Secret %s: %w", key, err))
 	}
 	if err := c.Writer.Restore(ctx, owner, live, hashed.Labels); err != nil {
-		return notStored(err)
+		return reconcile.Blame(api.ReasonConfigError, err)
 	}
 	if !oslo.SameContent(live.Data, hashed.Data) {
 		return reconcile.Fail(api.ReasonConfigError, fmt.Errorf(
 			"secret %s has other content than its name stands for: delete it, and it is written anew", key))
 	}
 	return reconcile.Outcome{}
-}
-
-func notStored(err error) reconcile.Outcome {
-	if apply.IsRefused(err) {
-		return reconcile.Fail(api.ReasonConfigError, err)
-	}
-	return reconcile.Error(err)
 }

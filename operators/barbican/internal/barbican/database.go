@@ -56,7 +56,7 @@ func (s *steps) database(ctx context.Context, p *pass) reconcile.Outcome {
 	if b.Status.InstalledImage != b.Spec.Image.Reference() {
 		// The pods of a migration are subject to the policy, which its own row is too late for.
 		if policy := s.networkPolicy(ctx, p); policy.Err() != nil {
-			return blame(api.ReasonDBSyncFailed, policy.Err())
+			return reconcile.Blame(api.ReasonDBSyncFailed, policy.Err())
 		}
 	}
 	return s.migrate(ctx, p)

@@ -40,7 +40,7 @@ func (s *steps) dbClean(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	cron := cleanUpJob(b, settings, settings.Suspend || !converged, p.Values.mounts.configSecret)
 	if err := p.Children.Writer.Apply(ctx, b, cron); err != nil {
-		return blame(v1alpha1.ReasonDBCleanBlocked, err)
+		return reconcile.Blame(v1alpha1.ReasonDBCleanBlocked, err)
 	}
 	last, err := job.LastRun(ctx, p.Children, cron, instance(b).Labels())
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *steps) deployment(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	live, err := ensureAPI(ctx, p)
 	if err != nil {
-		return blame(api.ReasonWaitingForDeployment, err)
+		return reconcile.Blame(api.ReasonWaitingForDeployment, err)
 	}
 	rollout := workload.Rollout(live)
 	if rollout.Done() {

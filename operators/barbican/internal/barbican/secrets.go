@@ -35,7 +35,7 @@ func (s *steps) secrets(ctx context.Context, p *pass) reconcile.Outcome {
 	p.Values.authTokenHash = apply.Fingerprint(password, password.Data[user.Key])
 	source, err := escapedPassword(b).Source(ctx, p.Children, b, user, password.Data[user.Key])
 	if err != nil {
-		return blame(api.ReasonWaitingForServiceUserCredentials, err)
+		return reconcile.Blame(api.ReasonWaitingForServiceUserCredentials, err)
 	}
 	p.Values.password = source
 	return reconcile.Ready(api.ReasonSecretsAvailable, "All credentials are available")
@@ -43,13 +43,4 @@ func (s *steps) secrets(ctx context.Context, p *pass) reconcile.Outcome {
 
 func escapedPassword(b *v1alpha1.Barbican) secrets.Escaped {
 	return secrets.Escaped{Name: b.Name + "-authtoken", Labels: instance(b).Labels()}
-}
-
-// blame shows on the condition what somebody has to mend, such as a foreign object of the same name; an error that
-// passes by itself has no say.
-func blame(reason string, err error) reconcile.Outcome {
-	if apply.IsRefused(err) {
-		return reconcile.Fail(reason, err)
-	}
-	return reconcile.Error(err)
 }
