@@ -28,6 +28,10 @@ test: ## Run the unit and API server tests of every module; needs no node and no
 test-barbican: ## Prove every golden configuration against the real, packaged Barbican; needs root
 	@hack/test-barbican
 
+.PHONY: e2e
+e2e: ## Run the end-to-end suites on a real cluster, with real services; needs root unless KUBECONFIG is set (SUITES="sealed" for some)
+	@hack/e2e $(SUITES)
+
 .PHONY: bench
 bench: ## Measure the operator and hold it to its gates (N=1000 for one size)
 	@hack/bench
