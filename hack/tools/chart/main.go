@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func parse(args []string) (request, error) {
 	flags.Var(&r.files, "f", "A `file` of values; later ones win.")
 	flags.Var(&r.sets, "set", "A value, as `key=value`; goes before those of files.")
 	flags.BoolVar(&r.crds, "include-crds", false, "Print the CRDs of the chart, too.")
-	flags.StringVar(&r.kubeVersion, "kube-version", "", "The `version` of the cluster, as templates see it.")
+	flags.StringVar(&r.kubeVersion, "kube-version", newest(), "The `version` of the cluster, as templates see it.")
 	flags.Var(&r.apiVersions, "api-versions", "A `group/version` or kind that the cluster serves besides the usual ones.")
 	if err := flags.Parse(args[2:]); err != nil {
 		return r, err
@@ -136,18 +137,28 @@ func (r *request) values(c *chart.Chart) (chartutil.Values, error) {
 	}
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.APIVersions = append(capabilities.APIVersions, r.apiVersions...)
-	if r.kubeVersion != "" {
-		version, err := chartutil.ParseKubeVersion(r.kubeVersion)
-		if err != nil {
-			return nil, fmt.Errorf("--kube-version %s: %w", r.kubeVersion, err)
-		}
-		capabilities.KubeVersion = *version
+	version, err := chartutil.ParseKubeVersion(r.kubeVersion)
+	if err != nil {
+		return nil, fmt.Errorf("--kube-version %s: %w", r.kubeVersion, err)
 	}
-	if wanted := c.Metadata.KubeVersion; wanted != "" && !chartutil.IsCompatibleRange(wanted, capabilities.KubeVersion.String()) {
-		return nil, fmt.Errorf("%s wants Kubernetes %s, not %s", c.Name(), wanted, capabilities.KubeVersion.String())
+	capabilities.KubeVersion = *version
+	if wanted := c.Metadata.KubeVersion; wanted != "" && !chartutil.IsCompatibleRange(wanted, version.String()) {
+		return nil, fmt.Errorf("%s wants Kubernetes %s, not %s", c.Name(), wanted, version)
 	}
 	options := chartutil.ReleaseOptions{Name: r.release, Namespace: r.namespace, Revision: 1, IsInstall: true}
 	return chartutil.ToRenderValues(c, given, options, capabilities)
+}
+
+// newest is the Kubernetes of the client library that this program is built with, as for Helm's own.
+func newest() string {
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range build.Deps {
+			if m.Path == "k8s.io/client-go" {
+				return strings.Replace(m.Version, "v0.", "v1.", 1)
+			}
+		}
+	}
+	return chartutil.DefaultCapabilities.KubeVersion.String()
 }
 
 // templates are the rendered files that hold objects.

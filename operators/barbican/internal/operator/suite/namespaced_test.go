@@ -4,6 +4,7 @@ package suite
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,60 +16,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/kubetest"
 	"github.com/c5c3/cobaltcore/operators/barbican/internal/operator"
 )
 
-// needed are the verbs that the operator uses in a namespace, by group and resource. A watch needs list as well, for API servers that
-// cannot stream the first list; an apply that makes an object needs create.
-var needed = map[string]string{
-	"barbican.openstack.c5c3.io/barbicans":                       "list patch watch",
-	"barbican.openstack.c5c3.io/barbicans/finalizers":            "update",
-	"barbican.openstack.c5c3.io/barbicans/status":                "patch",
-	"barbican.openstack.c5c3.io/barbicansecretstores":            "list watch",
-	"barbican.openstack.c5c3.io/barbicansecretstores/finalizers": "update",
-	"barbican.openstack.c5c3.io/barbicansecretstores/status":     "patch",
-	"/configmaps":                          "list watch",
-	"/events":                              "create patch",
-	"/secrets":                             "create delete get list update watch",
-	"/serviceaccounts/token":               "create",
-	"/services":                            "create get list patch watch",
-	"apps/deployments":                     "create delete get list patch watch",
-	"apps/replicasets":                     "list",
-	"autoscaling/horizontalpodautoscalers": "create delete list patch watch",
-	"batch/cronjobs":                       "create list patch watch",
-	"batch/jobs":                           "create delete list watch",
-	"external-secrets.io/externalsecrets":  "get",
-	"external-secrets.io/secretstores":     "list watch",
-	"gateway.networking.k8s.io/httproutes": "create delete list patch watch",
-	"k8s.mariadb.com/databases":            "create delete get list patch watch",
-	"k8s.mariadb.com/grants":               "create delete get list patch watch",
-	"k8s.mariadb.com/mariadbs":             "list watch",
-	"k8s.mariadb.com/users":                "create delete get list patch watch",
-	"networking.k8s.io/networkpolicies":    "create delete list patch watch",
-	"openbao.org/openbaoclusters":          "list watch",
-	"policy/poddisruptionbudgets":          "create list patch watch",
-}
+// shipped is the file of the chart that says what the operator may do.
+const shipped = "../../../../../charts/barbican-operator/files/rules.yaml"
 
-// rare are those that the spec has no use for, and what needs them.
-var rare = map[string]string{
-	"update barbican.openstack.c5c3.io/barbicans/finalizers":            "owner references that block deletion",
-	"update barbican.openstack.c5c3.io/barbicansecretstores/finalizers": "owner references that block deletion",
-	"patch /events":           "an event that repeats",
-	"get /services":           "a Service whose selector narrows",
-	"delete apps/deployments": "a Deployment with another selector",
-}
+// rules are those that the chart grants in a namespace: what every converge needs, and what accidents may.
+type rules struct{ Always, Sometimes []rbacv1.PolicyRule }
 
-// allow makes a ServiceAccount that may do what is needed in the place and nothing else, and returns how to be it.
-func (p *place) allow() setting {
+func shippedRules() rules {
 	GinkgoHelper()
-	role := &rbacv1.Role{ObjectMeta: p.meta("operator")}
-	for what, verbs := range needed {
-		group, resource, _ := strings.Cut(what, "/")
-		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: strings.Fields(verbs)})
-	}
+	content, err := os.ReadFile(shipped)
+	Expect(err).NotTo(HaveOccurred())
+	var r rules
+	Expect(yaml.Unmarshal(content, &r)).To(Succeed())
+	Expect(r.Always).NotTo(BeEmpty())
+	return r
+}
+
+// allow makes a ServiceAccount that may do in the place what the chart grants and nothing else, and returns how to be it.
+func (p *place) allow(granted rules) setting {
+	GinkgoHelper()
+	role := &rbacv1.Role{ObjectMeta: p.meta("operator"), Rules: slices.Concat(granted.Always, granted.Sometimes)}
 	p.create(&corev1.ServiceAccount{ObjectMeta: p.meta("operator")}, role, &rbacv1.RoleBinding{
 		ObjectMeta: p.meta("operator"),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
@@ -82,7 +56,7 @@ func (p *place) allow() setting {
 	}
 }
 
-// used are the verbs of requests, in the form of needed.
+// used are the verbs of requests, by group/resource.
 func used(all kubetest.Requests) map[string][]string {
 	verbs := map[string][]string{}
 	for _, q := range all.Except("selfsubjectaccessreviews") {
@@ -100,7 +74,8 @@ var _ = Describe("An operator of one namespace", func() {
 		w.create(object(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "SecretStore"}, w.meta("local")))
 		w.b, w.s = w.barbican(withEverything), w.managed()
 		w.b.Spec.SecretStoreRef = &api.SecretStoreRef{Kind: api.NamespacedSecretStoreKind, Name: "local"}
-		account := w.allow()
+		granted := shippedRules()
+		account := w.allow(granted)
 		w.create(w.b, w.s)
 		o := w.start(account)
 		w.ready()
@@ -130,12 +105,15 @@ var _ = Describe("An operator of one namespace", func() {
 		for _, q := range o.requests.Requests() {
 			Expect(q.Code).NotTo(Equal(http.StatusForbidden), "%+v", q)
 		}
-		for what, verbs := range needed {
-			for verb := range strings.FieldsSeq(verbs) {
-				seen := used(o.requests.Requests())[what]
-				implied := verb == "list" && slices.Contains(seen, "watch") || verb == "create" && slices.Contains(seen, "patch")
-				if rare[verb+" "+what] == "" && !implied {
-					Expect(seen).To(ContainElement(verb), "nothing needs the right to %s %s", verb, what)
+		seen := used(o.requests.Requests())
+		for _, rule := range granted.Always {
+			for _, resource := range rule.Resources {
+				verbs := seen[rule.APIGroups[0]+"/"+resource]
+				for _, verb := range rule.Verbs {
+					implied := verb == "list" && slices.Contains(verbs, "watch") || verb == "create" && slices.Contains(verbs, "patch")
+					if !implied {
+						Expect(verbs).To(ContainElement(verb), "nothing needs the right to %s %s", verb, resource)
+					}
 				}
 			}
 		}
