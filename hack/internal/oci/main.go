@@ -25,10 +25,10 @@ func (l *list) Set(value string) error {
 
 // request is what the command line asks for.
 type request struct {
-	out, user, root              string
-	references, environment      list
-	without, files, dirs, caches list
-	entrypoint                   []string
+	out, user, root         string
+	references, environment list
+	without, files, dirs    list
+	entrypoint              []string
 }
 
 func main() {
@@ -63,7 +63,6 @@ func parse(arguments []string) (*request, error) {
 	flags.Var(&r.references, "ref", "reference of the image, repeatable")
 	flags.Var(&r.environment, "env", "variable of the entrypoint, NAME=VALUE, repeatable")
 	flags.Var(&r.without, "without", "pattern of paths to leave out of the first layer, repeatable")
-	flags.Var(&r.caches, "pycache", "folder with compiled Python, as PYTHONPYCACHEPREFIX makes it, repeatable")
 	flags.Var(&r.files, "file", "file or folder for the last layer, SOURCE=PATH, repeatable")
 	flags.Var(&r.dirs, "dir", "folder to make in the last layer, PATH=UID:GID:MODE, repeatable")
 	if err := flags.Parse(arguments); err != nil {
@@ -89,11 +88,6 @@ func (r *request) layers() ([]tree, error) {
 		layers = append(layers, base)
 	}
 	own := tree{}
-	for _, folder := range r.caches {
-		if err := own.addCompiled(folder, base); err != nil {
-			return nil, err
-		}
-	}
 	for _, argument := range r.files {
 		if err := own.addFile(argument); err != nil {
 			return nil, err

@@ -34,13 +34,13 @@ type tree map[string]entry
 var foreign = []string{
 	"dev/*", "proc/*", "sys/*", "run/*", "tmp/*", "var/tmp/*", "root/*", "boot/*",
 	"etc/resolv.conf", "etc/hosts", "etc/hostname", "etc/machine-id", "etc/mtab", "etc/fstab", "etc/apt", "etc/.pwd.lock",
-	"etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/passwd-", "etc/group-", "etc/ssl/private", "etc/ssh",
+	"etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/passwd-", "etc/group-", "etc/ssh",
 	"usr/sbin/policy-rc.d", "var/log/*", "var/cache/*", "var/backups/*", "var/lib/apt", "var/lib/dpkg", "var/lib/systemd",
-	"var/lib/dbus", "var/lib/ucf", "etc/ld.so.cache-", "**/__pycache__",
+	"var/lib/dbus", "var/lib/ucf",
 }
 
-// rootTree returns the files of a root folder. Whoever runs in it may read all of them: the packages' own users are not
-// those of the image.
+// rootTree returns the files of a root folder. Whoever runs in it may read all of them, as the packages' own users are not
+// those of the image; what only its owner could read is a secret or a lock, and stays out.
 func rootTree(root string, without []string) (tree, error) {
 	excluded := pattern(slices.Concat(foreign, without))
 	found := tree{}
@@ -52,13 +52,16 @@ func rootTree(root string, without []string) (tree, error) {
 		if err != nil {
 			return err
 		}
-		if excluded.MatchString(name) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return err
+		case !excluded.MatchString(name) && info.Mode().Perm()&0o077 != 0:
+			return found.add(name, file)
+		case d.IsDir():
+			return fs.SkipDir
 		}
-		return found.add(name, file)
+		return nil
 	})
 }
 
@@ -134,24 +137,6 @@ func (t tree) addDir(argument string) error {
 	}
 	t[strings.Trim(name, "/")] = e
 	return nil
-}
-
-// addCompiled puts compiled Python beside the modules of base it was made of.
-func (t tree) addCompiled(folder string, base tree) error {
-	return filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".pyc") {
-			return err
-		}
-		name, err := filepath.Rel(folder, file)
-		if err != nil {
-			return err
-		}
-		module, _, _ := strings.Cut(path.Base(name), ".cpython-")
-		if _, ok := base[path.Join(path.Dir(name), module+".py")]; !ok {
-			return nil
-		}
-		return t.add(path.Join(path.Dir(name), "__pycache__", path.Base(name)), file)
-	})
 }
 
 // addParents adds the folders above every entry, except those that base has: their owner and mode stay as they are there.
