@@ -32,6 +32,14 @@ test-barbican: ## Prove every golden configuration against the real, packaged Ba
 e2e: ## Run the end-to-end suites on a real cluster, with real services; needs root unless KUBECONFIG is set (SUITES="sealed" for some)
 	@hack/e2e $(SUITES)
 
+.PHONY: cluster
+cluster: ## Bring up a cluster of one node, here, and print its kubeconfig (with KUBECONFIG set: use that one); needs root
+	@hack/cluster/up
+
+.PHONY: cluster-down
+cluster-down: ## Take that cluster away, with everything in it
+	@hack/cluster/down
+
 .PHONY: bench
 bench: ## Measure the operator and hold it to its gates (N=1000 for one size)
 	@hack/bench
