@@ -22,7 +22,9 @@ statements() {
   password=$(quote "${MARIADB_ROOT_PASSWORD:-}")
   printf '%s;\n' 'CREATE DATABASE mysql' 'USE mysql' 'SET @auth_root_socket = NULL'
   cat /usr/share/mariadb/mariadb_{system_tables,performance_tables,system_tables_data}.sql
-  printf '%s;\n' 'FLUSH PRIVILEGES' "ALTER USER root@localhost IDENTIFIED BY $password"
+  # They hold accounts without a password for the name and addresses of this host.
+  printf '%s;\n' "DELETE FROM global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost')" \
+    "DELETE FROM proxies_priv WHERE Host <> 'localhost'" 'FLUSH PRIVILEGES' "ALTER USER root@localhost IDENTIFIED BY $password"
   [[ $host == localhost ]] ||
     printf '%s;\n' "CREATE USER root@$(quote "$host") IDENTIFIED BY $password" \
       "GRANT ALL ON *.* TO root@$(quote "$host") WITH GRANT OPTION"
@@ -35,8 +37,8 @@ initialise() {
   rm -rf "$work" "$data/performance_schema"
   mkdir "$work"
   # Nothing has to survive a crash before the tables are in place.
-  statements | mariadbd --no-defaults --bootstrap --datadir="$work" --log-warnings=0 --performance-schema=OFF \
-    --innodb-log-file-size=4M --innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync 2>"$work.log" ||
+  statements | mariadbd --no-defaults --bootstrap --datadir="$work" --tmpdir="$work" --log-warnings=0 --performance-schema=OFF \
+    --innodb-log-file-size=16M --innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync 2>"$work.log" ||
     { cat "$work.log" >&2; exit 1; }
   # The system tables move last: who finds them may rely on everything else.
   find "$work" -mindepth 1 -maxdepth 1 ! -name mysql -exec mv -t "$data" {} +
