@@ -21,13 +21,16 @@ members() {
 
 # The daemons have a cgroup beside the pods: with v2 one that has children holds no process.
 make_cgroups() {
-  local hierarchy file
+  local hierarchy file controller
   while read -r hierarchy; do
     mkdir -p "$hierarchy/$cgroup"
     for file in cpuset.cpus cpuset.mems; do
       [[ ! -e $hierarchy/$file || $hierarchy == /sys/fs/cgroup ]] || cat "$hierarchy/$file" >"$hierarchy/$cgroup/$file"
     done
   done < <(hierarchies)
+  if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
+    for controller in cpuset cpu memory pids; do echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control; done
+  fi
   mkdir -p "$(members)/daemons"
 }
 

@@ -29,19 +29,20 @@ start() {
   started[$name]=$!
 }
 
-# await NAME CONDITION COMMAND...: the daemon, which the command asks, makes the condition true, or the script ends with its log.
+# await NAME CONDITION COMMAND... waits until the command succeeds, which is above all up to that daemon. When any daemon ends,
+# or time runs out, the script ends with the log of the culprit.
 await() {
-  local name=$1 condition=$2 deadline=$((SECONDS + 180))
+  local name=$1 condition=$2 deadline=$((SECONDS + 180)) daemon
   shift 2
   until "$@" &>/dev/null; do
-    ended "$name" && blame "$name" "it ended before this was true: $condition"
+    for daemon in "${!started[@]}"; do
+      kill -0 "${started[$daemon]}" 2>/dev/null || blame "$daemon" "it ended before this was true: $condition"
+    done
     ((SECONDS < deadline)) || blame "$name" "not true after 3 minutes: $condition"
     sleep 0.1
   done
   say "$condition"
 }
-
-ended() { [[ -n ${started[$1]:-} ]] && ! kill -0 "${started[$1]}" 2>/dev/null; }
 
 blame() {
   { echo "---- the end of $state/log/$1.log"; tail -n 30 "$state/log/$1.log"; echo "----"; } >&2
