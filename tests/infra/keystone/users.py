@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the projects, roles and users that the suites know, or resets their passwords. Runs in the pod of Keystone:
+
+  barbican   in project service: the service user, which checks tokens and may keep secrets of its own
+  demo       in project demo: may keep secrets
+  stranger   in no project: may do nothing
+"""
+import json
+import os
+import urllib.error
+import urllib.request
+
+URL = "http://localhost:5000/v3"
+
+
+def call(method, path, body=None, token=None):
+    """Returns the headers and the answer."""
+    headers = {"Content-Type": "application/json", **({"X-Auth-Token": token} if token else {})}
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(URL + path, data, headers, method=method), timeout=60) as answer:
+            text = answer.read()
+            return answer.headers, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        raise SystemExit(f"{method} {path}: HTTP {error.code}: {error.read()[:300].decode()}") from None
+
+
+def log_in():
+    user = {"name": "admin", "domain": {"id": "default"}, "password": os.environ["OS_PASSWORD"]}
+    return call("POST", "/auth/tokens", {"auth": {
+        "identity": {"methods": ["password"], "password": {"user": user}},
+        "scope": {"project": {"name": "admin", "domain": {"id": "default"}}}}})[0]["X-Subject-Token"]
+
+
+TOKEN = log_in()
+
+
+def ensure(kind, name, **fields):
+    """Returns the id of what has this name, and makes it first when nothing has."""
+    found = call("GET", f"/{kind}s?name={name}", token=TOKEN)[1][f"{kind}s"]
+    if not found:
+        return call("POST", f"/{kind}s", {kind: {"name": name, **fields}}, TOKEN)[1][kind]["id"]
+    if fields:
+        call("PATCH", f"/{kind}s/{found[0]['id']}", {kind: fields}, TOKEN)
+    return found[0]["id"]
+
+
+def user(name, project=None, roles=()):
+    made = ensure("user", name, password=os.environ[f"{name.upper()}_PASSWORD"])
+    for role in roles:
+        call("PUT", f"/projects/{ensure('project', project)}/users/{made}/roles/{ensure('role', role)}", token=TOKEN)
+
+
+user("barbican", "service", ["service", "member", "creator"])
+user("demo", "demo", ["member", "creator"])
+user("stranger")
