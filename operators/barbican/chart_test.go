@@ -84,8 +84,14 @@ var renderer = sync.OnceValues(func() (string, error) {
 // render returns the objects of a release, by kind/name.
 func render(t *testing.T, namespace string, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
+	return renderIn(t, "", namespace, values...)
+}
+
+// renderIn lets the templates look into a cluster.
+func renderIn(t *testing.T, kubeconfig, namespace string, values ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
 	g := NewWithT(t)
-	out, err := tryRender(t, namespace, values...)
+	out, err := tryRender(t, kubeconfig, namespace, values...)
 	g.Expect(err).NotTo(HaveOccurred())
 	objects := map[string]*unstructured.Unstructured{}
 	for documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
@@ -102,13 +108,13 @@ func render(t *testing.T, namespace string, values ...string) map[string]*unstru
 	return objects
 }
 
-func tryRender(t *testing.T, namespace string, values ...string) ([]byte, error) {
+func tryRender(t *testing.T, kubeconfig, namespace string, values ...string) ([]byte, error) {
 	t.Helper()
 	program, err := renderer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{release, folder, "-n", namespace}
+	args := []string{release, folder, "-n", namespace, "--kubeconfig", kubeconfig}
 	for _, value := range values {
 		args = append(args, "--set", value)
 	}
@@ -367,6 +373,17 @@ func TestTheSelfSignedCertificateIsTrusted(t *testing.T) {
 	g.Expect(podOf(t, objects).Spec.Volumes[0].Secret.SecretName).To(Equal(secret.Name))
 }
 
+func TestAnUpgradeKeepsTheSelfSignedCertificate(t *testing.T) {
+	t.Parallel()
+	g, c := NewWithT(t), admin(t)
+	namespace := kubetest.NewNamespace(t, c)
+	first := renderIn(t, env.KubeConfig, namespace)
+	g.Expect(c.Create(t.Context(), as[corev1.Secret](t, first, "Secret"))).To(Succeed())
+	second := renderIn(t, env.KubeConfig, namespace)
+	g.Expect(as[corev1.Secret](t, second, "Secret").Data).To(Equal(as[corev1.Secret](t, first, "Secret").Data))
+	g.Expect(webhooks(t, second)).To(Equal(webhooks(t, first)))
+}
+
 func TestOtherCertificates(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -424,7 +441,7 @@ func TestValuesAreRefused(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
-			_, err := tryRender(t, "barbican-system", value)
+			_, err := tryRender(t, "", "barbican-system", value)
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(complaint)))
 		})
 	}

@@ -3,9 +3,10 @@
 // Command chart prints what a Helm chart installs, as `helm template` does:
 //
 //	chart RELEASE FOLDER [-n NAMESPACE] [-f FILE]... [--set KEY=VALUE]... [--include-crds]
-//	                     [--kube-version VERSION] [--api-versions GROUP/VERSION[/KIND]]...
+//	                     [--kube-version VERSION] [--api-versions GROUP/VERSION[/KIND]]... [--kubeconfig FILE]
 //
 // Objects come in the order to create them, hooks last, tests not at all. A dependency that the folder does not hold is left out.
+// With a kubeconfig, templates that look for objects look in that cluster, as in `helm install`; what they made once stays.
 package main
 
 import (
@@ -27,6 +28,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/strvals"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 const usage = "usage: chart RELEASE FOLDER [FLAG]..."
@@ -45,6 +47,7 @@ type request struct {
 	crds                       bool
 	kubeVersion                string
 	apiVersions                list
+	kubeconfig                 string
 }
 
 // list is a flag that may be given several times.
@@ -70,6 +73,7 @@ func parse(args []string) (request, error) {
 	flags.BoolVar(&r.crds, "include-crds", false, "Print the CRDs of the chart, too.")
 	flags.StringVar(&r.kubeVersion, "kube-version", newest(), "The `version` of the cluster, as templates see it.")
 	flags.Var(&r.apiVersions, "api-versions", "A `group/version` or kind that the cluster serves besides the usual ones.")
+	flags.StringVar(&r.kubeconfig, "kubeconfig", "", "The `file` that leads to the cluster to look for objects in; empty finds none.")
 	if err := flags.Parse(args[2:]); err != nil {
 		return r, err
 	}
@@ -92,7 +96,7 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rendered, err := engine.Render(c, values)
+	rendered, err := r.render(c, values)
 	if err != nil {
 		return err
 	}
@@ -147,6 +151,17 @@ func (r *request) values(c *chart.Chart) (chartutil.Values, error) {
 	}
 	options := chartutil.ReleaseOptions{Name: r.release, Namespace: r.namespace, Revision: 1, IsInstall: true}
 	return chartutil.ToRenderValues(c, given, options, capabilities)
+}
+
+func (r *request) render(c *chart.Chart, values chartutil.Values) (map[string]string, error) {
+	if r.kubeconfig == "" {
+		return engine.Render(c, values)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", r.kubeconfig, err)
+	}
+	return engine.RenderWithClient(c, values, config)
 }
 
 // newest is the Kubernetes of the client library that this program is built with, as for Helm's own.
