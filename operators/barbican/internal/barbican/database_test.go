@@ -123,6 +123,9 @@ func TestReleaseGate(t *testing.T) {
 			if image := imageOf(syncOf(w).Spec.Template); image != "registry/barbican:2025.2" {
 				t.Errorf("a migration with %s was started", image)
 			}
+			if image := imageOf(get(w, &batchv1.CronJob{}, "barbican-db-clean").Spec.JobTemplate.Spec.Template); image != "registry/barbican:2025.2" {
+				t.Errorf("the clean-up runs %s", image)
+			}
 		})
 	}
 }

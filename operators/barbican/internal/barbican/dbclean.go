@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/cobaltcore/common/api"
 	"github.com/c5c3/cobaltcore/common/job"
 	"github.com/c5c3/cobaltcore/common/reconcile"
+	"github.com/c5c3/cobaltcore/common/reconcile/release"
 	"github.com/c5c3/cobaltcore/operators/barbican/api/v1alpha1"
 )
 
@@ -98,6 +99,7 @@ func cleanUpJob(b *v1alpha1.Barbican, settings v1alpha1.DBCleanSpec, suspend boo
 	}
 	template := databaseTemplate(b, componentDBClean, configSecret, command...)
 	template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	template.Spec.Containers[0].Image = cleanUpImage(b)
 	return &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: dbCleanName(b), Labels: instance(b).Labels()},
 		Spec: batchv1.CronJobSpec{
@@ -109,4 +111,13 @@ func cleanUpJob(b *v1alpha1.Barbican, settings v1alpha1.DBCleanSpec, suspend boo
 			},
 		},
 	}
+}
+
+// cleanUpImage is the one of the spec unless that is refused: programs that must not touch the schema must not delete its
+// rows either.
+func cleanUpImage(b *v1alpha1.Barbican) string {
+	if release.Check(change(b)).Step == release.Refused && b.Status.InstalledImage != "" {
+		return b.Status.InstalledImage
+	}
+	return b.Spec.Image.Reference()
 }
