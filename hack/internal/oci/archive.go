@@ -33,7 +33,7 @@ func save(file string, img v1.Image, references []string) error {
 		return err
 	}
 	buffer := bufio.NewWriterSize(out, 1<<20)
-	if err := errors.Join(layout(buffer, img, index), buffer.Flush(), out.Close()); err != nil {
+	if err := errors.Join(write(buffer, img, index), buffer.Flush(), out.Close()); err != nil {
 		return errors.Join(err, os.Remove(partial))
 	}
 	return os.Rename(partial, file)
@@ -55,7 +55,7 @@ func index(img v1.Image, references []string) ([]byte, error) {
 	return index.RawManifest()
 }
 
-func layout(w io.Writer, img v1.Image, index []byte) error {
+func write(w io.Writer, img v1.Image, index []byte) error {
 	archive := tar.NewWriter(w)
 	put := func(name string, size int64, content io.Reader) error {
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: time.Unix(0, 0)}

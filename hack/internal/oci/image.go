@@ -64,6 +64,7 @@ func image(r *request, trees []tree) (v1.Image, error) {
 	img, err := mutate.ConfigFile(img, &v1.ConfigFile{
 		Architecture: runtime.GOARCH,
 		OS:           "linux",
+		RootFS:       v1.RootFS{Type: "layers"},
 		Config: v1.Config{
 			User: r.user, Env: r.environment, Entrypoint: r.entrypoint, WorkingDir: "/",
 		},
