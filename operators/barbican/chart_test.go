@@ -204,7 +204,7 @@ func TestTheOperatorKnowsItsFlags(t *testing.T) {
 		deployment := as[appsv1.Deployment](t, objects, "Deployment")
 		g.Expect(set.Parse(deployment.Spec.Template.Spec.Containers[0].Args)).To(Succeed(), name)
 		g.Expect(set.Args()).To(BeEmpty(), name)
-		g.Expect(f.LeaderElect).To(Equal(*deployment.Spec.Replicas > 1), name)
+		g.Expect(f.LeaderElect).To(BeTrue(), name)
 		g.Expect(f.Namespace).To(Equal(lo.Ternary(slices.Contains(values, "watchNamespace=openstack"), "openstack", "")), name)
 		g.Expect(f.Webhooks).To(Equal(!slices.Contains(values, "webhook.enabled=false")), name)
 		g.Expect(f.MetricsSecure).To(Equal(slices.Contains(values, "metrics.secure=true")), name)
@@ -237,13 +237,10 @@ func TestWhatDependsOnReplicas(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	several, one := render(t, "barbican-system", "replicas=3"), render(t, "barbican-system", "replicas=1")
-	for _, id := range []string{
-		"PodDisruptionBudget/" + release, "Role/" + release + "-leader-election", "RoleBinding/" + release + "-leader-election",
-	} {
-		g.Expect(several).To(HaveKey(id))
-		g.Expect(one).NotTo(HaveKey(id))
-	}
-	g.Expect(as[appsv1.Deployment](t, one, "Deployment").Spec.Strategy.Type).To(Equal(appsv1.RecreateDeploymentStrategyType))
+	g.Expect(several).To(HaveKey("PodDisruptionBudget/" + release))
+	g.Expect(podOf(t, several).Spec.TopologySpreadConstraints).To(HaveLen(1))
+	g.Expect(one).NotTo(HaveKey("PodDisruptionBudget/" + release))
+	g.Expect(podOf(t, one).Spec.TopologySpreadConstraints).To(BeEmpty())
 }
 
 // may is a question about what the operator may do.
@@ -286,8 +283,8 @@ func TestPermissions(t *testing.T) {
 			[][]may{inOne, leases}, [][]may{everywhere, never, noLeases, classes, reviews},
 		},
 		{
-			"one namespace with webhooks", []string{"watchNamespace=" + own, "replicas=1"},
-			[][]may{inOne, classes}, [][]may{everywhere, never, leases, reviews},
+			"one namespace with webhooks", []string{"watchNamespace=" + own},
+			[][]may{inOne, leases, classes}, [][]may{everywhere, never, noLeases, reviews},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
