@@ -113,7 +113,7 @@ func putLayer(put func(string, int64, io.Reader) error, l v1.Layer) error {
 	if err := errors.Join(digestErr, sizeErr, err); err != nil {
 		return err
 	}
-	defer content.Close() //nolint:errcheck // a reader
+	defer content.Close()
 	sum := sha256.New()
 	if err := put(blob(digest), size, io.TeeReader(content, sum)); err != nil {
 		return err

@@ -183,7 +183,7 @@ func (e entry) write(archive *tar.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
+	defer file.Close()
 	_, err = io.Copy(archive, file)
 	return err
 }
