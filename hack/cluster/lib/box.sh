@@ -79,4 +79,6 @@ wire_box() {
   in_box sh -c 'echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables' || die "this kernel has no br_netfilter"
   ip route add "$pod_range" via "$node_ip"
   ip route add "$service_range" via "$node_ip"
+  # The API server calls webhooks by the address of their Service, which kube-proxy exchanges only after a route was found.
+  in_box ip route add "$service_range" dev eth0
 }
