@@ -36,6 +36,10 @@ e2e: ## Run the end-to-end suites on a real cluster, with real services; needs r
 cluster: ## Bring up a cluster of one node, here, and print its kubeconfig (with KUBECONFIG set: use that one); needs root
 	@hack/cluster/up
 
+.PHONY: cluster-infra
+cluster-infra: ## Install what the end-to-end suites share on it: operators, Keystone, the central key store
+	@tests/infra/up
+
 .PHONY: cluster-down
 cluster-down: ## Take that cluster away, with everything in it
 	@hack/cluster/down
