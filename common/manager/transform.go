@@ -4,7 +4,6 @@ package manager
 
 import (
 	"reflect"
-	"unique"
 
 	"github.com/samber/lo"
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,6 +20,7 @@ import (
 // ours is kept for its metadata alone: that it exists and whose it is.
 func transform(managedBy string, children []client.Object) toolscache.TransformFunc {
 	written := lo.SliceToMap(children, func(o client.Object) (reflect.Type, bool) { return reflect.TypeOf(o), true })
+	common := newSharer()
 	return func(in any) (any, error) {
 		obj, ok := in.(client.Object)
 		if !ok {
@@ -28,9 +28,11 @@ func transform(managedBy string, children []client.Object) toolscache.TransformF
 		}
 		slimMetadata(obj)
 		if written[reflect.TypeOf(obj)] && obj.GetLabels()[naming.LabelManagedBy] != managedBy {
-			return husk(obj), nil
+			obj = husk(obj)
+		} else {
+			slimContent(obj)
 		}
-		slimContent(obj)
+		common.share(obj)
 		return obj, nil
 	}
 }
@@ -51,35 +53,15 @@ func slimContent(obj client.Object) {
 	}
 }
 
-// slimMetadata makes objects share what they have in common: every object comes with its own copy of the same labels.
 func slimMetadata(obj client.Object) {
 	obj.SetManagedFields(nil)
-	annotations := obj.GetAnnotations()
-	delete(annotations, corev1.LastAppliedConfigAnnotation)
-	obj.SetAnnotations(shared(annotations))
-	obj.SetLabels(shared(obj.GetLabels()))
-	obj.SetNamespace(one(obj.GetNamespace()))
-	owners := obj.GetOwnerReferences()
-	for i := range owners {
-		o := &owners[i]
-		o.APIVersion, o.Kind, o.Name = one(o.APIVersion), one(o.Kind), one(o.Name)
+	if annotations := obj.GetAnnotations(); annotations != nil {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		if len(annotations) == 0 {
+			obj.SetAnnotations(nil)
+		}
 	}
-	obj.SetOwnerReferences(owners)
 }
-
-func shared(texts map[string]string) map[string]string {
-	if len(texts) == 0 {
-		return nil
-	}
-	compact := make(map[string]string, len(texts))
-	for key, value := range texts {
-		compact[one(key)] = one(value)
-	}
-	return compact
-}
-
-// one is the one copy of a text.
-func one(text string) string { return unique.Make(text).Value() }
 
 func finished(job *batchv1.Job) bool {
 	return lo.ContainsBy(job.Status.Conditions, func(c batchv1.JobCondition) bool {

@@ -3,9 +3,7 @@
 package manager
 
 import (
-	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,23 +71,6 @@ func job(meta metav1.ObjectMeta, condition batchv1.JobConditionType) *batchv1.Jo
 	return &batchv1.Job{
 		ObjectMeta: meta, Spec: batchv1.JobSpec{BackoffLimit: ptr.To[int32](3)},
 		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue}}},
-	}
-}
-
-func TestTransformSharesTexts(t *testing.T) {
-	t.Parallel()
-	slim := transform("app-operator", nil)
-	var labels [2]string
-	for i := range labels {
-		text := strings.Repeat("x", 20) // a copy each time
-		got, err := slim(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"key": text}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		labels[i] = got.(*corev1.ConfigMap).Labels["key"]
-	}
-	if unsafe.StringData(labels[0]) != unsafe.StringData(labels[1]) {
-		t.Error("equal labels of two objects take memory twice")
 	}
 }
 

@@ -43,7 +43,8 @@ func Hashed(owner metav1.Object, base string, labels map[string]string, data map
 func baseLabel(base string) string { return naming.Bounded(base, "", maxLabelValue) }
 
 // Ensure creates a Hashed Secret unless it is there, and gives it back labels that it lost. A Secret of that name with other content, or of another owner, is a
-// ConfigError: pods would run with a configuration that nobody asked for.
+// ConfigError: pods would run with a configuration that nobody asked for. The data of hashed becomes that of the Secret, so that whoever
+// remembers it shares its memory with the cache.
 func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *corev1.Secret) reconcile.Outcome {
 	key, live := client.ObjectKeyFromObject(hashed), &corev1.Secret{}
 	err := c.Client.Get(ctx, key, live, client.UnsafeDisableDeepCopy)
@@ -63,5 +64,6 @@ func Ensure(ctx context.Context, c target.Cluster, owner client.Object, hashed *
 		return reconcile.Fail(api.ReasonConfigError, fmt.Errorf(
 			"secret %s has other content than its name stands for: delete it, and it is written anew", key))
 	}
+	maps.Copy(hashed.Data, live.Data)
 	return reconcile.Outcome{}
 }
