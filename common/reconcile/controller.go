@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/cobaltcore/common/api"
@@ -63,8 +64,13 @@ type Controller[T Object, V any] struct {
 
 var _ reconcile.Reconciler = (*Controller[Object, struct{}])(nil)
 
+// CaughtUp lets everything pass. It belongs to the watch of the objects, ahead of what drops the echoes of our own writes:
+// seeing those, the controller lets go of what it wrote.
+func (c *Controller[T, V]) CaughtUp() predicate.Predicate { return c.written.caughtUp() }
+
 // Reconcile implements reconcile.Reconciler.
 func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	own, kept := c.written.of(req.NamespacedName)
 	stored := c.New()
 	if err := c.Client.Get(ctx, req.NamespacedName, stored, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -73,7 +79,10 @@ func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("reading %s: %w", req, err)
 	}
-	stored = c.written.latest(stored)
+	c.written.shown(stored)
+	if kept && newer(own, stored) {
+		stored = own
+	}
 	object := stored.DeepCopyObject().(T)
 	if !object.GetDeletionTimestamp().IsZero() {
 		return c.release(ctx, stored, object)
@@ -147,7 +156,7 @@ func (c *Controller[T, V]) patchFinalizers(ctx context.Context, before, object T
 	if err != nil {
 		return fmt.Errorf("writing the finalizers: %w", err)
 	}
-	c.written.keep(object.DeepCopyObject().(T)) // steps go on to change object
+	c.keep(ctx, object.DeepCopyObject().(T)) // steps go on to change object
 	return nil
 }
 
@@ -180,8 +189,17 @@ func (c *Controller[T, V]) writeStatus(ctx context.Context, stored, object T) er
 	if err := c.Client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	c.written.keep(object)
+	c.keep(ctx, object)
 	return nil
+}
+
+// keep remembers what we wrote unless the cache was quicker than the answer.
+func (c *Controller[T, V]) keep(ctx context.Context, object T) {
+	c.written.keep(object)
+	cached := c.New()
+	if c.Client.Get(ctx, client.ObjectKeyFromObject(object), cached, client.UnsafeDisableDeepCopy) == nil {
+		c.written.shown(cached)
+	}
 }
 
 // release finishes a deletion: named clean-up, sweep of another cluster, finalizers.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 var notFound = apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, key.Name)
@@ -177,6 +178,7 @@ func TestAnEmptyListIsNoChange(t *testing.T) {
 func TestAStatusWriteConflictsWithNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newThing(func(o *thing) { o.Spec.Size = 3 }))
+	w.past = w.live(t) // else the cache has what we wrote at once
 	w.before["status"] = func() {
 		w.edit(t, func(o *thing) { o.Spec.Size, o.Generation = 0, 2 })
 		delete(w.before, "status")
@@ -235,8 +237,39 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 	var w writes[*thing]
 	at := func(version string) *thing { return newThing(func(o *thing) { o.ResourceVersion = version }) }
 	w.keep(at("b"))
-	if cached := at("a"); w.latest(cached) != cached || len(w.newest) > 0 {
+	if w.shown(at("a")); len(w.newest) > 0 {
 		t.Error("an order of words is trusted")
+	}
+}
+
+// No pass comes after the last write: the watch alone tells that the cache has it.
+func TestWhatWasWrittenIsKeptUntilTheCacheHasIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing())
+	before := w.live(t)
+	w.past = before
+	w.pass(t)
+	seen := w.CaughtUp()
+	for _, tt := range []struct {
+		shown *thing
+		kept  int
+	}{{before, 1}, {w.live(t), 0}} {
+		if !seen.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: tt.shown}) || !seen.Create(event.CreateEvent{Object: tt.shown}) {
+			t.Error("an event was dropped")
+		}
+		if got := len(w.written.newest); got != tt.kept {
+			t.Errorf("%d objects are kept while the cache shows version %s", got, tt.shown.ResourceVersion)
+		}
+	}
+}
+
+func TestWhatTheCacheHasAtOnceIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing())
+	w.pass(t)
+	w.sent(t, "patch", "status")
+	if n := len(w.written.newest); n > 0 {
+		t.Errorf("%d objects are kept beside the cache", n)
 	}
 }
 

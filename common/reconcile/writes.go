@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/c5c3/cobaltcore/common/apply"
 )
@@ -27,20 +29,37 @@ func (w *writes[T]) keep(object T) {
 	w.newest[client.ObjectKeyFromObject(object)] = object
 }
 
-// latest is the newer of what the cache shows and what we wrote.
-func (w *writes[T]) latest(cached T) T {
+// of returns what is kept of an object. It is asked ahead of the cache, which drops it as soon as it has that version itself.
+func (w *writes[T]) of(key types.NamespacedName) (own T, kept bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	own, kept = w.newest[key]
+	return own, kept
+}
+
+// shown drops what is kept of an object unless it is newer than what the cache shows.
+func (w *writes[T]) shown(cached T) {
 	key := client.ObjectKeyFromObject(cached)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	own, ok := w.newest[key]
-	if !ok {
-		return cached
+	if own, kept := w.newest[key]; kept && !newer(own, cached) {
+		delete(w.newest, key)
 	}
-	if own.GetUID() == cached.GetUID() && apply.Older(cached, own) {
-		return own
-	}
-	delete(w.newest, key)
-	return cached
+}
+
+func newer(own, cached client.Object) bool {
+	return own.GetUID() == cached.GetUID() && apply.Older(cached, own)
+}
+
+// caughtUp lets the updates of all objects pass, and drops what was kept for the one that the cache shows now. No pass may
+// come for a long time that would do so.
+func (w *writes[T]) caughtUp() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if object, ok := e.ObjectNew.(T); ok {
+			w.shown(object)
+		}
+		return true
+	}}
 }
 
 func (w *writes[T]) forget(key types.NamespacedName) {

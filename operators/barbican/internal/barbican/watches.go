@@ -45,7 +45,7 @@ func (w Watches) Start(c *Controller) error {
 	}
 	parents := watch.Referrers(reader, &v1alpha1.BarbicanSecretStoreList{}, IndexStoreSecrets, parentOf)
 	b := ctrl.NewControllerManagedBy(w.Manager).Named(App).WithOptions(w.Options).
-		For(&v1alpha1.Barbican{}, builder.WithPredicates(watch.Edited())).
+		For(&v1alpha1.Barbican{}, builder.WithPredicates(c.CaughtUp(), watch.Edited())).
 		Watches(&v1alpha1.BarbicanSecretStore{}, handler.EnqueueRequestsFromMapFunc(toParent), builder.WithPredicates(watch.Part(projected))).
 		Watches(&corev1.Secret{}, referrers(indexSecrets), builder.WithPredicates(watch.Part(secretContent))).
 		Watches(&corev1.Secret{}, parents, builder.WithPredicates(watch.Part(secretContent))).

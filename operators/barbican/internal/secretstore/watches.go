@@ -44,7 +44,7 @@ func (w Watches) Start(c *Controller) error {
 		return watch.Referrers(w.Manager.GetClient(), &v1alpha1.BarbicanSecretStoreList{}, index, nil)
 	}
 	return ctrl.NewControllerManagedBy(w.Manager).Named(Name).WithOptions(w.Options).
-		For(&v1alpha1.BarbicanSecretStore{}, builder.WithPredicates(watch.Edited())).
+		For(&v1alpha1.BarbicanSecretStore{}, builder.WithPredicates(c.managed.CaughtUp(), c.brownfield.CaughtUp(), watch.Edited())).
 		Watches(&v1alpha1.Barbican{}, referrers(w.Indexes.Barbican), builder.WithPredicates(watch.Part(observed))).
 		Watches(&OpenBaoCluster{}, referrers(w.Indexes.Instance), builder.WithPredicates(watch.Part(
 			func(o *OpenBaoCluster) any { return o.available() }))).
