@@ -20,11 +20,18 @@ import (
 
 // Digest is a short, stable hash of what a value says: fields that are unset or empty do not count, map order does not
 // matter, and equal quantities hash alike however they are written. It is not a secret-keeping hash.
-func Digest(value any) string { return digest(reflect.ValueOf(value), appendValue) }
+func Digest(value any) string { return digestOf(value).String() }
 
-// contentDigest is the Digest of an object without its metadata and status: a change of it was an edit.
-func contentDigest(obj client.Object) string {
-	return digest(reflect.ValueOf(obj).Elem(), func(b []byte, v reflect.Value) []byte {
+// sum is a Digest before it is spelt out.
+type sum [8]byte
+
+func (s sum) String() string { return hex.EncodeToString(s[:]) }
+
+func digestOf(value any) sum { return sumOf(reflect.ValueOf(value), appendValue) }
+
+// contentSum is that of an object without its metadata and status: a change of it was an edit.
+func contentSum(obj client.Object) sum {
+	return sumOf(reflect.ValueOf(obj).Elem(), func(b []byte, v reflect.Value) []byte {
 		for f := range contents(v.Type()) {
 			b = appendField(b, f, v)
 		}
@@ -32,12 +39,12 @@ func contentDigest(obj client.Object) string {
 	})
 }
 
-func digest(v reflect.Value, write func([]byte, reflect.Value) []byte) string {
+func sumOf(v reflect.Value, write func([]byte, reflect.Value) []byte) sum {
 	scratch := buffers.Get().(*[]byte)
 	defer buffers.Put(scratch)
 	*scratch = write((*scratch)[:0], v)
-	sum := sha256.Sum256(*scratch)
-	return hex.EncodeToString(sum[:8])
+	whole := sha256.Sum256(*scratch)
+	return sum(whole[:8])
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

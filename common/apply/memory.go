@@ -5,6 +5,7 @@ package apply
 import (
 	"sync"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,28 +20,33 @@ const cacheLag = 2 * time.Second
 type record struct {
 	uid     types.UID
 	version string
-	desired string // Digest of the desired object
-	content string // contentDigest of the live object
+	desired sum // of the desired object
+	content sum // of the live object, without metadata and status
 
-	fresh client.Object // what our write returned, until the cache has caught up
-	at    time.Time
+	answer *answer // until the cache has caught up
 }
 
-func recordOf(live client.Object, desired string) record {
+// answer is what our write returned.
+type answer struct {
+	client.Object
+	at time.Time
+}
+
+func recordOf(live client.Object, desired sum) record {
 	return record{
-		uid: live.GetUID(), version: live.GetResourceVersion(), desired: desired, content: contentDigest(live),
+		uid: live.GetUID(), version: live.GetResourceVersion(), desired: desired, content: contentSum(live),
 	}
 }
 
 // ahead says whether our own write is newer than what the cache shows; live is nil when it shows nothing.
 func (r record) ahead(live client.Object, now time.Time) bool {
 	switch {
-	case r.fresh == nil:
+	case r.answer == nil:
 		return false
 	case live == nil:
-		return now.Sub(r.at) < cacheLag
+		return now.Sub(r.answer.at) < cacheLag
 	}
-	return r.uid == live.GetUID() && Older(live, r.fresh)
+	return r.uid == live.GetUID() && Older(live, r.answer)
 }
 
 // Older says whether a is an earlier version of the same object than b.
@@ -49,8 +55,9 @@ func Older(a, b client.Object) bool {
 	return err == nil && order < 0
 }
 
+// childKey is small: there is one for every child.
 type childKey struct {
-	kind schema.GroupKind
+	kind unique.Handle[schema.GroupKind]
 	name types.NamespacedName
 }
 

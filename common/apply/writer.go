@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,7 +82,7 @@ func (w *Writer) Apply(ctx context.Context, owner, desired client.Object) error 
 	if err != nil {
 		return err
 	}
-	digest := Digest(desired)
+	digest := digestOf(desired)
 	live, err := w.look(ctx, c)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (w *Writer) child(owner, obj client.Object) (child, error) {
 	}
 	c := child{
 		Object: obj, owner: owner, gvk: gvk,
-		ownerKey: client.ObjectKeyFromObject(owner), key: childKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+		ownerKey: client.ObjectKeyFromObject(owner), key: childKey{unique.Make(gvk.GroupKind()), client.ObjectKeyFromObject(obj)},
 	}
 	c.known = w.memory.recall(c.ownerKey, c.key)
 	return c, nil
@@ -127,7 +128,7 @@ func (w *Writer) look(ctx context.Context, c child) (client.Object, error) {
 		if live == nil {
 			w.memory.doubt(c.owner.GetUID())
 		}
-		live = c.known.fresh
+		live = c.known.answer.Object
 	}
 	return live, err
 }
@@ -153,7 +154,7 @@ func (w *Writer) read(ctx context.Context, from client.Reader, c child, opts ...
 	}
 }
 
-func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest string) error {
+func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest sum) error {
 	if live != nil && !w.owners.writable(c.owner, live) {
 		return w.owners.foreign(c.owner, live)
 	}
@@ -173,24 +174,25 @@ func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest 
 }
 
 // wrote remembers the answer to a write, which c holds now.
-func (w *Writer) wrote(c child, digest string) {
+func (w *Writer) wrote(c child, digest sum) {
 	r := recordOf(c.Object, digest)
-	r.fresh, r.at = c.DeepCopyObject().(client.Object), w.clock.Now()
+	r.answer = &answer{c.DeepCopyObject().(client.Object), w.clock.Now()}
+	r.answer.SetManagedFields(nil) // half of its size, and nobody reads them
 	w.memory.remember(c.ownerKey, c.key, r)
 }
 
 // settled says whether an apply would change nothing. Any edit since our last look costs an apply, unless there was no
 // such look: then the hash on the object tells what was applied, and covers whether it is still there.
-func (w *Writer) settled(c child, live client.Object, digest string) bool {
+func (w *Writer) settled(c child, live client.Object, digest sum) bool {
 	same := c.known.desired == digest && c.known.uid == live.GetUID()
 	if same && c.known.version == live.GetResourceVersion() {
-		if c.known.fresh != nil && c.known.fresh != live {
-			c.known.fresh = nil
+		if c.known.answer != nil && c.known.answer.Object != live {
+			c.known.answer = nil
 			w.memory.remember(c.ownerKey, c.key, c.known)
 		}
 		return true
 	}
-	if live.GetAnnotations()[AnnotationApplied] != digest || !w.owners.marked(c.owner, live) || !coversMeta(live, c.Object) {
+	if live.GetAnnotations()[AnnotationApplied] != digest.String() || !w.owners.marked(c.owner, live) || !coversMeta(live, c.Object) {
 		return false
 	}
 	r := recordOf(live, digest)
@@ -204,11 +206,11 @@ func (w *Writer) settled(c child, live client.Object, digest string) bool {
 // noVersion is the version of no object: an apply that demands it creates, or conflicts with what is there.
 const noVersion = "9223372036854775807"
 
-func (w *Writer) send(ctx context.Context, c child, live client.Object, digest string) error {
+func (w *Writer) send(ctx context.Context, c child, live client.Object, digest sum) error {
 	if err := w.owners.mark(c.owner, c.Object); err != nil {
 		return err
 	}
-	c.SetAnnotations(with(c.GetAnnotations(), map[string]string{AnnotationApplied: digest}))
+	c.SetAnnotations(with(c.GetAnnotations(), map[string]string{AnnotationApplied: digest.String()}))
 	body, err := patch(c.Object, c.gvk)
 	if err != nil {
 		return err
@@ -288,7 +290,7 @@ func (w *Writer) Replace(ctx context.Context, owner client.Object, desired *core
 	}
 	if live == nil {
 		if err = w.Create(ctx, owner, desired); err == nil {
-			w.wrote(c, "")
+			w.wrote(c, sum{})
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return err
@@ -313,7 +315,7 @@ func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Sec
 		return w.owners.foreign(c.owner, live)
 	}
 	if w.owners.marked(c.owner, live) && coversMeta(live, desired) && maps.EqualFunc(live.Data, desired.Data, bytes.Equal) {
-		if live != c.known.fresh {
+		if c.known.answer == nil || live != c.known.answer.Object {
 			w.memory.drop(c.ownerKey, c.key) // the cache has caught up
 		}
 		*desired = *live
@@ -330,7 +332,7 @@ func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Sec
 		return fmt.Errorf("replacing %s: %w", w.owners.describe(desired), err)
 	}
 	*desired = *next
-	w.wrote(c, "")
+	w.wrote(c, sum{})
 	return nil
 }
 

@@ -75,7 +75,7 @@ func TestEveryEditIsRepaired(t *testing.T) {
 						t.Errorf("%s process repaired the edit of %s by %q", name, e.path, c.requests)
 					}
 					live := c.get(t, settled)
-					if contentDigest(live) == contentDigest(settled) && sameMeta(live, settled) {
+					if contentSum(live) == contentSum(settled) && sameMeta(live, settled) {
 						continue
 					}
 					if !mergeKey.MatchString(e.path) {
@@ -108,7 +108,7 @@ func (c *cluster) tryEdit(t *testing.T, settled client.Object, e edit) bool {
 	e.apply(live)
 	err := c.Update(t.Context(), live, client.FieldOwner("somebody"))
 	c.requests = nil
-	return err == nil && (contentDigest(live) != contentDigest(settled) || !sameMeta(live, settled))
+	return err == nil && (contentSum(live) != contentSum(settled) || !sameMeta(live, settled))
 }
 
 var markEdits = []edit{
@@ -257,7 +257,7 @@ func TestALaggingCacheCostsNoRequest(t *testing.T) {
 			c.catchUp()
 			mustApply(t, w, c.owner, changed())
 			c.sent(t)
-			if r := w.memory.recall(client.ObjectKeyFromObject(c.owner), childOf(t, w, changed()).key); r.fresh != nil {
+			if r := w.memory.recall(client.ObjectKeyFromObject(c.owner), childOf(t, w, changed()).key); r.answer != nil {
 				t.Error("what was written is still kept beside the cache")
 			}
 		})
