@@ -90,6 +90,24 @@ app_operator_db_sync_total{app="a",namespace="two",result="succeeded"} 1
 	}
 }
 
+// A bound belongs to the bucket that it ends.
+func TestDurationsAreCountedUpToTheirBound(t *testing.T) {
+	t.Parallel()
+	m, registry := New("app_operator"), prometheus.NewPedanticRegistry()
+	jobs := m.Jobs("db_sync", "app")
+	if err := m.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	for _, seconds := range []float64{0, 1, 1.5, 600, 601} {
+		jobs.Record("one", "a", true, time.Duration(seconds*float64(time.Second)))
+	}
+	histogram := family(t, registry, "app_operator_db_sync_duration_seconds").GetMetric()[0].GetHistogram()
+	counts := lo.Map(histogram.GetBucket(), func(b *dto.Bucket, _ int) uint64 { return b.GetCumulativeCount() })
+	if want := []uint64{2, 3, 3, 3, 3, 3, 3, 4}; !slices.Equal(counts, want) || histogram.GetSampleCount() != 5 {
+		t.Errorf("got %v of %d, want %v of 5", counts, histogram.GetSampleCount(), want)
+	}
+}
+
 func TestRegisterIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	_, registry := registered(t)
