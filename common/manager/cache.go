@@ -5,6 +5,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -39,7 +40,7 @@ func (v *views) newCache(o Options) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
 		options.NewInformer = v.newInformer
 		options.SyncPeriod = &o.SyncPeriod
-		options.DefaultTransform = transform(o.Name, o.Children)
+		options.DefaultTransform = newBurst(debug.FreeOSMemory).before(transform(o.Name, o.Children))
 		if o.Namespace != "" {
 			options.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
 		}

@@ -6,9 +6,12 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
+	toolscache "k8s.io/client-go/tools/cache"
 )
 
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -48,4 +51,49 @@ func LimitMemory(log logr.Logger) {
 	case limit > 0:
 		log.V(1).Info("Go heap limited", "bytes", limit)
 	}
+}
+
+// A burst is that many objects that came into the caches, and it is over when none has come for a while.
+const (
+	burstObjects = 1000
+	burstOver    = time.Second
+)
+
+// burst gives memory back to the operating system at the end of a burst, the first fill of the caches or the converge of many
+// objects. The runtime would keep what the passes used for the next one, which may be days away.
+type burst struct {
+	giveBack func()
+
+	mu   sync.Mutex
+	seen int
+	over *time.Timer
+}
+
+func newBurst(giveBack func()) *burst { return &burst{giveBack: giveBack} }
+
+// before counts what goes through a transform.
+func (b *burst) before(next toolscache.TransformFunc) toolscache.TransformFunc {
+	return func(in any) (any, error) {
+		b.count()
+		return next(in)
+	}
+}
+
+func (b *burst) count() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen++; b.seen < burstObjects {
+		return
+	}
+	if b.over == nil {
+		b.over = time.AfterFunc(burstOver, b.end)
+	}
+	b.over.Reset(burstOver)
+}
+
+func (b *burst) end() {
+	b.mu.Lock()
+	b.seen = 0
+	b.mu.Unlock()
+	b.giveBack()
 }
