@@ -48,7 +48,8 @@ func newWorld(ctx context.Context, crds string) (w *world, err error) {
 			err = errors.Join(err, w.stop())
 		}
 	}()
-	if w.env, err = kubetest.Start(kubetest.Options{CRDs: []string{crds}, Audit: true}); err != nil {
+	addresses := map[string]string{"service-cluster-ip-range": "10.0.0.0/16"} // by default there are 254 Services at most
+	if w.env, err = kubetest.Start(kubetest.Options{CRDs: []string{crds}, Audit: true, APIServer: addresses}); err != nil {
 		return w, err
 	}
 	scheme := runtime.NewScheme()
