@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the projects, roles and users that the suites know, or resets their passwords. Runs in the pod of Keystone:
+"""Makes the projects, roles and users that the suites know. Runs in the pod of Keystone:
 
   barbican   in project service: the service user, which checks tokens and may keep secrets of its own
   demo       in project demo: may keep secrets
@@ -25,28 +25,28 @@ def call(method, path, body=None, token=None):
         raise SystemExit(f"{method} {path}: HTTP {error.code}: {error.read()[:300].decode()}") from None
 
 
-def log_in():
-    user = {"name": "admin", "domain": {"id": "default"}, "password": os.environ["OS_PASSWORD"]}
+def log_in(name, password, **scope):
+    user = {"name": name, "domain": {"id": "default"}, "password": password}
     return call("POST", "/auth/tokens", {"auth": {
-        "identity": {"methods": ["password"], "password": {"user": user}},
-        "scope": {"project": {"name": "admin", "domain": {"id": "default"}}}}})[0]["X-Subject-Token"]
+        "identity": {"methods": ["password"], "password": {"user": user}}, **scope}})[0]["X-Subject-Token"]
 
 
-TOKEN = log_in()
+TOKEN = log_in("admin", os.environ["OS_PASSWORD"], scope={"project": {"name": "admin", "domain": {"id": "default"}}})
 
 
 def ensure(kind, name, **fields):
     """Returns the id of what has this name, and makes it first when nothing has."""
     found = call("GET", f"/{kind}s?name={name}", token=TOKEN)[1][f"{kind}s"]
     if not found:
-        return call("POST", f"/{kind}s", {kind: {"name": name, **fields}}, TOKEN)[1][kind]["id"]
-    if fields:
-        call("PATCH", f"/{kind}s/{found[0]['id']}", {kind: fields}, TOKEN)
+        found = [call("POST", f"/{kind}s", {kind: {"name": name, **fields}}, TOKEN)[1][kind]]
     return found[0]["id"]
 
 
 def user(name, project=None, roles=()):
-    made = ensure("user", name, password=os.environ[f"{name.upper()}_PASSWORD"])
+    password = os.environ[f"{name.upper()}_PASSWORD"]
+    made = ensure("user", name, password=password)
+    # A user that is there keeps the password, since a change of it would end the user's tokens: it has to be the right one.
+    log_in(name, password)
     for role in roles:
         call("PUT", f"/projects/{ensure('project', project)}/users/{made}/roles/{ensure('role', role)}", token=TOKEN)
 
