@@ -67,11 +67,12 @@ func excused(store *v1alpha1.BarbicanSecretStore) bool {
 	return c != nil && c.Reason == v1alpha1.ReasonOpenBaoUnreachable
 }
 
-// stale says whether the pods hold a secret ID that the server refuses. After a
-// restart of the operator nobody remembers why it minted, and a rollout does no harm.
+// stale says whether the pods hold a secret ID that the server refuses: it was
+// refused before it was replaced, or its life has ended since. After a restart of
+// the operator nobody remembers why it minted, and a rollout does no harm.
 func (s *steps) stale(p *pass) bool {
 	f := s.memory.of(p.Object)
-	return f == nil || f.trigger == metrics.Reactive
+	return f == nil || f.trigger == metrics.Reactive || f.outlived(s.Clock.Now())
 }
 
 // givenCredentials validates the pair of a server that others run. Nothing is

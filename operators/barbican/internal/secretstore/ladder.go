@@ -51,6 +51,11 @@ func (c credential) nextVisit(now time.Time) time.Duration {
 
 func (c credential) threshold() time.Time { return c.mintedAt.Add(c.ttl / 3 * 2) }
 
+// outlived says whether the life of the credential that this one replaced before it expired has ended.
+func (c credential) outlived(now time.Time) bool {
+	return c.ttl > 0 && now.Sub(c.mintedAt) >= c.ttl-c.ttl/3*2
+}
+
 // usable says whether both keys and both stamps are there and can be true: a
 // stamp from the future would keep the credential from ever being renewed.
 func (c credential) usable(now time.Time) bool {

@@ -544,6 +544,36 @@ func TestLockoutAfterAReactiveRemintRollsThePods(t *testing.T) {
 	}
 }
 
+// R38: a pair that is renewed during a lockout has to go out at the latest when the one of the pods expires, for from then on their
+// retries keep the lock alive. Until then the pods are left alone: they may still hold tokens.
+func TestLockoutAfterAProactiveRemintRollsThePodsInTime(t *testing.T) {
+	t.Parallel()
+	w := begin(t, managedStore())
+	w.pass()
+	old := w.minted()
+	renewed := now.Add(481 * time.Hour)
+	w.clock.SetTime(renewed)
+	w.LockOut(w.roleID)
+	store := w.pass()
+	fresh := w.minted()
+	w.expect(store, "CredentialsReady=False/InvalidCredentials")
+	if fresh.SecretID == old.SecretID || store.Status.CredentialsHash != old.Hash() {
+		t.Error("the pods are restarted while theirs is valid")
+	}
+	w.clock.SetTime(renewed.Add(240 * time.Hour))
+	w.LockOut(w.roleID)
+	store = w.pass()
+	w.expect(store, "CredentialsReady=False/OpenBaoUnreachable")
+	if store.Status.CredentialsHash != fresh.Hash() || w.minted().SecretID != fresh.SecretID {
+		t.Error("the pods would keep the role locked out with an expired secret ID")
+	}
+	w.Unlock(w.roleID)
+	w.expect(w.after(retry), "CredentialsReady=True/CredentialsAvailable")
+	if len(w.remints.counted) != 1 || w.remints.counted[0] != metrics.Proactive {
+		t.Errorf("counted %v", w.remints.counted)
+	}
+}
+
 func TestAbsentSecretIsMintedAnew(t *testing.T) {
 	t.Parallel()
 	w := begin(t, managedStore())
