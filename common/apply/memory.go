@@ -103,6 +103,21 @@ func (m *memory) remember(owner types.NamespacedName, child childKey, r record) 
 	m.owners[owner][child] = r
 }
 
+// shown lets go of the answer to a write that the cache shows now, and of a record that held nothing else.
+func (m *memory) shown(owner types.NamespacedName, child childKey, cached client.Object) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.owners[owner][child]
+	switch {
+	case r.answer == nil || r.uid != cached.GetUID() || Older(cached, r.answer):
+	case r.desired == sum{}:
+		delete(m.owners[owner], child)
+	default:
+		r.answer = nil
+		m.owners[owner][child] = r
+	}
+}
+
 func (m *memory) drop(owner types.NamespacedName, child childKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -70,6 +70,17 @@ func (w *Writer) Doubt(owner types.UID) time.Duration {
 	return 0
 }
 
+// Shown tells that the cache shows this version of an object: if it is a child, what was kept beside the cache goes.
+func (w *Writer) Shown(cached client.Object) {
+	owner := metav1.GetControllerOfNoCopy(cached)
+	gvk, err := apiutil.GVKForObject(cached, w.owners.scheme)
+	if owner == nil || err != nil {
+		return
+	}
+	key := client.ObjectKeyFromObject(cached)
+	w.memory.shown(types.NamespacedName{Namespace: key.Namespace, Name: owner.Name}, childKey{unique.Make(gvk.GroupKind()), key}, cached)
+}
+
 // Forget drops what is remembered about the children of an owner that is gone.
 func (w *Writer) Forget(owner types.NamespacedName) { w.memory.forget(owner) }
 
@@ -169,16 +180,19 @@ func (w *Writer) apply(ctx context.Context, c child, live client.Object, digest 
 	if err != nil {
 		return fmt.Errorf("applying %s: %w", w.owners.describe(c.Object), err)
 	}
-	w.wrote(c, digest)
+	w.wrote(ctx, c, digest)
 	return nil
 }
 
-// wrote remembers the answer to a write, which c holds now.
-func (w *Writer) wrote(c child, digest sum) {
+// wrote remembers the answer to a write, which c holds now, unless the cache was quicker than the answer.
+func (w *Writer) wrote(ctx context.Context, c child, digest sum) {
 	r := recordOf(c.Object, digest)
 	r.answer = &answer{c.DeepCopyObject().(client.Object), w.clock.Now()}
 	r.answer.SetManagedFields(nil) // half of its size, and nobody reads them
 	w.memory.remember(c.ownerKey, c.key, r)
+	if cached, err := w.read(ctx, w.client, c, client.UnsafeDisableDeepCopy); err == nil && cached != nil {
+		w.memory.shown(c.ownerKey, c.key, cached)
+	}
 }
 
 // settled says whether an apply would change nothing. Any edit since our last look costs an apply, unless there was no
@@ -290,7 +304,7 @@ func (w *Writer) Replace(ctx context.Context, owner client.Object, desired *core
 	}
 	if live == nil {
 		if err = w.Create(ctx, owner, desired); err == nil {
-			w.wrote(c, sum{})
+			w.wrote(ctx, c, sum{})
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return err
@@ -332,7 +346,7 @@ func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Sec
 		return fmt.Errorf("replacing %s: %w", w.owners.describe(desired), err)
 	}
 	*desired = *next
-	w.wrote(c, sum{})
+	w.wrote(ctx, c, sum{})
 	return nil
 }
 

@@ -264,6 +264,62 @@ func TestALaggingCacheCostsNoRequest(t *testing.T) {
 	}
 }
 
+// No pass may come for long after the last write: what was written is kept until the cache shows it.
+func TestWhatTheCacheShowsIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := apiServers["fake"](t)
+	w, deployment, secret := c.writer(), c.child("Deployment"), c.secret()
+	c.show(deployment, nil) // nor the Secret of that name
+	mustApply(t, w, c.owner, deployment)
+	mustReplace(t, w, c.owner, secret)
+	c.sent(t, "apply", "create")
+	w.holds(t, "both are written", 2, 2)
+
+	another, orphan := c.get(t, deployment), c.get(t, secret)
+	another.SetUID("another")
+	orphan.SetOwnerReferences(nil)
+	w.Shown(another)
+	w.Shown(orphan)
+	w.holds(t, "the cache shows an object of that name and one of nobody", 2, 2)
+	w.Shown(c.get(t, deployment))
+	w.Shown(c.get(t, secret))
+	w.holds(t, "the cache shows both", 1, 0)
+
+	c.catchUp()
+	seen := c.get(t, deployment)
+	mustApply(t, w, c.owner, c.child("Deployment"))
+	mustReplace(t, w, c.owner, c.secret())
+	c.sent(t)
+	changed := c.child("Deployment").(*appsv1.Deployment)
+	changed.Spec.Replicas = new(int32(7))
+	c.show(changed, seen)
+	mustApply(t, w, c.owner, changed)
+	w.Shown(seen)
+	w.holds(t, "the cache shows the version before", 1, 1)
+	c.catchUp()
+	again := c.child("Deployment").(*appsv1.Deployment)
+	again.Spec.Replicas = new(int32(8))
+	mustApply(t, w, c.owner, again)
+	w.holds(t, "the cache is quicker than the answer", 1, 0)
+	c.sent(t, "apply", "apply")
+}
+
+// holds fails the test unless that many children are remembered, and what was written of so many.
+func (w *Writer) holds(t *testing.T, when string, children, answers int) {
+	t.Helper()
+	records, kept := 0, 0
+	for _, of := range w.memory.owners {
+		for _, r := range of {
+			if records++; r.answer != nil {
+				kept++
+			}
+		}
+	}
+	if records != children || kept != answers {
+		t.Errorf("%s: %d children are remembered and %d writes kept, want %d and %d", when, records, kept, children, answers)
+	}
+}
+
 func childOf(t *testing.T, w *Writer, o client.Object) child {
 	t.Helper()
 	c, err := w.child(&corev1.ConfigMap{}, o)

@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -64,9 +65,22 @@ type Controller[T Object, V any] struct {
 
 var _ reconcile.Reconciler = (*Controller[Object, struct{}])(nil)
 
-// CaughtUp lets everything pass. It belongs to the watch of the objects, ahead of what drops the echoes of our own writes:
-// seeing those, the controller lets go of what it wrote.
-func (c *Controller[T, V]) CaughtUp() predicate.Predicate { return c.written.caughtUp() }
+// CaughtUp lets everything pass. It belongs to the watches of the objects and of their children, ahead of what drops the echoes
+// of our own writes: seeing those, the controller lets go of what it wrote. No pass may come for a long time that would do so.
+func (c *Controller[T, V]) CaughtUp() predicate.Predicate {
+	seen := func(shown client.Object) bool {
+		if object, ok := shown.(T); ok {
+			c.written.shown(object)
+		} else if local, err := c.Targets.Resolve(context.Background(), ""); err == nil {
+			local.Writer.Shown(shown)
+		}
+		return true
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return seen(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return seen(e.ObjectNew) },
+	}
+}
 
 // Reconcile implements reconcile.Reconciler.
 func (c *Controller[T, V]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

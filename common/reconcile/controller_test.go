@@ -263,6 +263,44 @@ func TestWhatWasWrittenIsKeptUntilTheCacheHasIt(t *testing.T) {
 	}
 }
 
+// A child that the cache has shown, and shows no more, was deleted: only one that it has not shown yet is in doubt.
+func TestTheWatchOfChildrenTellsTheWriter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newThing())
+	owner, writer := w.live(t), w.clusters[""].Writer
+	child := func() *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "child"}}
+	}
+	w.fail["read"] = notFound // by the cache
+	seen := w.CaughtUp()
+	for _, tt := range []struct {
+		tell    func(*corev1.ConfigMap) bool
+		doubted bool
+	}{
+		{func(*corev1.ConfigMap) bool { return true }, true},
+		{func(c *corev1.ConfigMap) bool { return seen.Create(event.CreateEvent{Object: c}) }, false},
+		{func(c *corev1.ConfigMap) bool { return seen.Update(event.UpdateEvent{ObjectOld: c, ObjectNew: c}) }, false},
+	} {
+		writer.Forget(key)
+		written := child()
+		if err := writer.Apply(t.Context(), owner, written); err != nil {
+			t.Fatal(err)
+		}
+		if !tt.tell(written) {
+			t.Error("an event was dropped")
+		}
+		if err := writer.Apply(t.Context(), owner, child()); err != nil {
+			t.Fatal(err)
+		}
+		if got := writer.Doubt(owner.UID) > 0; got != tt.doubted {
+			t.Errorf("doubted: %v, want %v", got, tt.doubted)
+		}
+		if err := w.api.Delete(t.Context(), child()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestWhatTheCacheHasAtOnceIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newThing())
@@ -596,6 +634,7 @@ func TestAPassThatTrustsItsOwnWriteComesBack(t *testing.T) {
 	w := newWorld(t, newThing(), step{Name: "First", Condition: "FirstReady", Run: func(ctx context.Context, p *pass) Outcome {
 		return Error(p.Children.Writer.Replace(ctx, p.Object, secret()))
 	}})
+	w.past, w.fail["read"] = w.live(t), notFound // the cache lags
 	if result := w.pass(t); result.RequeueAfter != 0 {
 		t.Errorf("comes back: %+v", result)
 	}

@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/c5c3/cobaltcore/common/apply"
 )
@@ -49,17 +47,6 @@ func (w *writes[T]) shown(cached T) {
 
 func newer(own, cached client.Object) bool {
 	return own.GetUID() == cached.GetUID() && apply.Older(cached, own)
-}
-
-// caughtUp lets the updates of all objects pass, and drops what was kept for the one that the cache shows now. No pass may
-// come for a long time that would do so.
-func (w *writes[T]) caughtUp() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		if object, ok := e.ObjectNew.(T); ok {
-			w.shown(object)
-		}
-		return true
-	}}
 }
 
 func (w *writes[T]) forget(key types.NamespacedName) {

@@ -15,23 +15,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/cobaltcore/common/naming"
 )
 
-// Children wakes a service on its children of the core kinds. A status wakes only where a building block reads it.
-func Children(b *builder.Builder, app string) *builder.Builder {
+// Children wakes a service on its children of the core kinds. A status wakes only where a building block reads it. What happens to
+// any of them goes through seen first.
+func Children(b *builder.Builder, app string, seen predicate.Predicate) *builder.Builder {
 	return b.
-		Owns(&appsv1.Deployment{}, builder.WithPredicates(Changed())).
-		Owns(&corev1.Secret{}, builder.WithPredicates(Desired(func(s *corev1.Secret) any { return s.Data }))).
-		Owns(&corev1.Service{}, builder.WithPredicates(Desired(func(s *corev1.Service) any { return s.Spec }))).
-		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(Desired(func(p *policyv1.PodDisruptionBudget) any { return p.Spec }))).
-		Owns(&autoscalingv2.HorizontalPodAutoscaler{}, builder.WithPredicates(Desired(
+		Owns(&appsv1.Deployment{}, builder.WithPredicates(seen, Changed())).
+		Owns(&corev1.Secret{}, builder.WithPredicates(seen, Desired(func(s *corev1.Secret) any { return s.Data }))).
+		Owns(&corev1.Service{}, builder.WithPredicates(seen, Desired(func(s *corev1.Service) any { return s.Spec }))).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(seen, Desired(func(p *policyv1.PodDisruptionBudget) any { return p.Spec }))).
+		Owns(&autoscalingv2.HorizontalPodAutoscaler{}, builder.WithPredicates(seen, Desired(
 			func(h *autoscalingv2.HorizontalPodAutoscaler) any { return h.Spec }))).
-		Owns(&networkingv1.NetworkPolicy{}, builder.WithPredicates(Desired(func(n *networkingv1.NetworkPolicy) any { return n.Spec }))).
-		Owns(&batchv1.CronJob{}, builder.WithPredicates(Desired(func(c *batchv1.CronJob) any { return c.Spec }))).
-		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(Instance(app)), builder.WithPredicates(Changed()))
+		Owns(&networkingv1.NetworkPolicy{}, builder.WithPredicates(seen, Desired(func(n *networkingv1.NetworkPolicy) any { return n.Spec }))).
+		Owns(&batchv1.CronJob{}, builder.WithPredicates(seen, Desired(func(c *batchv1.CronJob) any { return c.Spec }))).
+		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(Instance(app)), builder.WithPredicates(seen, Changed()))
 }
 
 // Instance finds the instance of a service by the labels of a child: a Job of a CronJob has that as its owner.

@@ -55,16 +55,16 @@ func (w Watches) Start(c *Controller) error {
 		WatchesRawSource(source.Kind[client.Object](w.Secrets.Cache(), secrets.Metadata(), referrers(indexSecrets), watch.Changed())).
 		WatchesRawSource(source.Kind[client.Object](w.Secrets.Cache(), secrets.Metadata(), parents, watch.Changed()))
 	for _, kind := range []client.Object{&database.Database{}, &database.User{}, &database.Grant{}} {
-		b = b.Owns(kind, builder.WithPredicates(watch.Changed()))
+		b = b.Owns(kind, builder.WithPredicates(c.CaughtUp(), watch.Changed()))
 	}
 	b = b.Watches(&database.MariaDB{}, referrers(indexMariaDB), builder.WithPredicates(watch.Changed()))
 	if w.ClusterStores {
 		b = b.Watches(&secrets.ClusterSecretStore{}, w.storeUsers(api.ClusterSecretStoreKind), builder.WithPredicates(watch.Changed()))
 	}
 	if w.Routes {
-		b = b.Owns(network.RouteObject(), builder.WithPredicates(watch.Changed()))
+		b = b.Owns(network.RouteObject(), builder.WithPredicates(c.CaughtUp(), watch.Changed()))
 	}
-	return watch.Children(b, App).Complete(c)
+	return watch.Children(b, App, c.CaughtUp()).Complete(c)
 }
 
 func secretContent(s *corev1.Secret) any { return s.Data }
