@@ -51,11 +51,12 @@ func apiTemplate(b *v1alpha1.Barbican, v handoff) corev1.PodTemplateSpec {
 				workload.SecretEnv(envSecretID, v.mounts.credentialsSecret, v1alpha1.SecretIDKey),
 				userEnv,
 			},
-			Resources:      b.Spec.Deployment.EffectiveResources(),
-			VolumeMounts:   mounts,
-			Lifecycle:      workload.PreStop(b.Spec.Deployment.EffectivePreStopSeconds()),
+			Resources:    b.Spec.Deployment.EffectiveResources(),
+			VolumeMounts: mounts,
+			Lifecycle:    workload.PreStop(b.Spec.Deployment.EffectivePreStopSeconds()),
+			// The workers that answer probes answer requests as well: one that is busy is not dead.
 			StartupProbe:   healthProbe(corev1.Probe{PeriodSeconds: 10, TimeoutSeconds: 8, FailureThreshold: 30}),
-			LivenessProbe:  healthProbe(corev1.Probe{InitialDelaySeconds: 15, PeriodSeconds: 20}),
+			LivenessProbe:  healthProbe(corev1.Probe{InitialDelaySeconds: 15, PeriodSeconds: 20, TimeoutSeconds: 10}),
 			ReadinessProbe: healthProbe(corev1.Probe{InitialDelaySeconds: 10, PeriodSeconds: 15, TimeoutSeconds: 10, FailureThreshold: 3}),
 		},
 	}.Template()
