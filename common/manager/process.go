@@ -55,7 +55,7 @@ func LimitMemory(log logr.Logger) {
 
 // A burst is that many objects that came into the caches, and it is over when none has come for a while.
 const (
-	burstObjects = 1000
+	burstObjects = 200
 	burstOver    = time.Second
 )
 
