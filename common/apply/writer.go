@@ -135,13 +135,18 @@ func (w *Writer) child(owner, obj client.Object) (child, error) {
 // look returns the newer of what the cache shows under the child's name and what we wrote, nil when there is neither.
 func (w *Writer) look(ctx context.Context, c child) (client.Object, error) {
 	live, err := w.read(ctx, w.client, c, client.UnsafeDisableDeepCopy)
-	if err == nil && c.known.ahead(live, w.clock.Now()) {
-		if live == nil {
-			w.memory.doubt(c.owner.GetUID())
+	switch {
+	case err != nil || c.known.answer == nil:
+		return live, err
+	case !c.known.ahead(live, w.clock.Now()):
+		if live != nil {
+			w.memory.shown(c.ownerKey, c.key, live)
 		}
-		live = c.known.answer.Object
+		return live, nil
+	case live == nil:
+		w.memory.doubt(c.owner.GetUID())
 	}
-	return live, err
+	return c.known.answer.Object, nil
 }
 
 // lookClosely asks the API server for an object that a create ran into.
@@ -200,10 +205,6 @@ func (w *Writer) wrote(ctx context.Context, c child, digest sum) {
 func (w *Writer) settled(c child, live client.Object, digest sum) bool {
 	same := c.known.desired == digest && c.known.uid == live.GetUID()
 	if same && c.known.version == live.GetResourceVersion() {
-		if c.known.answer != nil && c.known.answer.Object != live {
-			c.known.answer = nil
-			w.memory.remember(c.ownerKey, c.key, c.known)
-		}
 		return true
 	}
 	if live.GetAnnotations()[AnnotationApplied] != digest.String() || !w.owners.marked(c.owner, live) || !coversMeta(live, c.Object) {
@@ -329,9 +330,6 @@ func (w *Writer) replace(ctx context.Context, c child, live, desired *corev1.Sec
 		return w.owners.foreign(c.owner, live)
 	}
 	if w.owners.marked(c.owner, live) && coversMeta(live, desired) && maps.EqualFunc(live.Data, desired.Data, bytes.Equal) {
-		if c.known.answer == nil || live != c.known.answer.Object {
-			w.memory.drop(c.ownerKey, c.key) // the cache has caught up
-		}
 		*desired = *live
 		return nil
 	}
