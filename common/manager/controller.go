@@ -25,5 +25,6 @@ func ControllerOptions[R comparable](f Flags) controller.TypedOptions[R] {
 	return controller.TypedOptions[R]{
 		MaxConcurrentReconciles: concurrency,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[R](firstRetry, lastRetry),
+		NewQueue:                newQueue[R],
 	}
 }
