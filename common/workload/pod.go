@@ -20,8 +20,16 @@ const volumeTemp = "tmp"
 type Pod struct {
 	Labels      map[string]string
 	Annotations map[string]string
+	Preparation *Preparation     // nil: there is nothing to prepare
 	Container   corev1.Container // without resources it gets the defaults of an API
 	Volumes     []corev1.Volume
+}
+
+// Preparation is a program that must have ended well before the container starts. It is run from the container's image, with
+// its variables, mounts and resources.
+type Preparation struct {
+	Name    string
+	Command []string
 }
 
 // What all templates share. It is not to be changed in place.
@@ -56,10 +64,21 @@ func (p Pod) Template() corev1.PodTemplateSpec {
 			AutomountServiceAccountToken: off,
 			EnableServiceLinks:           off,
 			SecurityContext:              unprivileged,
+			InitContainers:               p.Preparation.containers(container),
 			Containers:                   []corev1.Container{container},
 			Volumes:                      append(slices.Clip(p.Volumes), temp),
 		},
 	}
+}
+
+func (p *Preparation) containers(of corev1.Container) []corev1.Container {
+	if p == nil {
+		return nil
+	}
+	return []corev1.Container{{
+		Name: p.Name, Command: p.Command,
+		Image: of.Image, Env: of.Env, Resources: of.Resources, VolumeMounts: of.VolumeMounts, SecurityContext: of.SecurityContext,
+	}}
 }
 
 // SecretEnv is a variable whose value stands in a Secret. The pod does not start without it.

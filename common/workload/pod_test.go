@@ -52,6 +52,24 @@ func TestTemplateAddsToWhatItIsGiven(t *testing.T) {
 	}
 }
 
+func TestPreparationIsLikeTheContainer(t *testing.T) {
+	t.Parallel()
+	container := corev1.Container{
+		Name: "server", Image: "image", Command: []string{"serve"}, Env: []corev1.EnvVar{{Name: "USER", Value: "svc"}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/svc"}},
+		Ports:        []corev1.ContainerPort{{ContainerPort: 1}}, Lifecycle: PreStop(5), LivenessProbe: &corev1.Probe{},
+	}
+	spec := Pod{Container: container, Preparation: &Preparation{Name: "ready", Command: []string{"prepare"}}}.Template().Spec
+	want := spec.Containers[0]
+	want.Name, want.Command, want.Ports, want.Lifecycle, want.LivenessProbe = "ready", []string{"prepare"}, nil, nil, nil
+	if diff := cmp.Diff([]corev1.Container{want}, spec.InitContainers); diff != "" {
+		t.Errorf("init containers (-want +got):\n%s", diff)
+	}
+	if without := (Pod{Container: container}).Template().Spec.InitContainers; without != nil {
+		t.Errorf("without a preparation there are %+v", without)
+	}
+}
+
 func TestTemplateHasResources(t *testing.T) {
 	t.Parallel()
 	cpu := func(milli int64) corev1.ResourceList {

@@ -40,6 +40,8 @@ func apiTemplate(b *v1alpha1.Barbican, v handoff) corev1.PodTemplateSpec {
 		Labels:      instance(b).Component(naming.ComponentAPI),
 		Annotations: templateDigests(v),
 		Volumes:     volumes,
+		// Every worker of uWSGI writes the rows that are missing when it starts; two at a time fail, and end a pod that is ready.
+		Preparation: &workload.Preparation{Name: "secret-stores", Command: []string{"barbican-manage", "db", "sync_secret_stores"}},
 		Container: corev1.Container{
 			Name:    apiName,
 			Image:   b.Spec.Image.Reference(),

@@ -59,6 +59,7 @@ func TestReal(t *testing.T) {
 					t.Run("environment wins", service.environmentWins)
 					t.Run("nothing secret", service.nothingSecret)
 					t.Run("db upgrade", service.migrates)
+					t.Run("secret stores", service.prepares)
 					t.Run("serves", service.serves)
 				})
 			}
@@ -67,6 +68,10 @@ func TestReal(t *testing.T) {
 		t.Run(packaged+"/checks certificates", func(t *testing.T) {
 			t.Parallel()
 			checksCertificates(t, root, server)
+		})
+		t.Run(packaged+"/starts two workers", func(t *testing.T) {
+			t.Parallel()
+			startsTwo(t, service, server)
 		})
 		t.Run(packaged+"/reads literals", barbican{root: root, folder: filepath.Join("testdata", "literals", packaged)}.readsLiterals)
 		t.Run(packaged+"/ships the same paste file", service.shipsTheSamePasteFile)
@@ -96,6 +101,41 @@ func (b barbican) environment() []string {
 func (b barbican) migrates(t *testing.T) {
 	if out, err := b.command(t, b.environment(), "barbican-manage", "db", "upgrade").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// prepares runs what goes ahead of the API, the second time with nothing to do.
+func (b barbican) prepares(t *testing.T) {
+	for range 2 {
+		if out, err := b.command(t, b.environment(), "barbican-manage", "db", "sync_secret_stores").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// startsTwo shows what the preparation is for: of two that start on a fresh database, one fails.
+func startsTwo(t *testing.T, service barbican, server *mariadb) {
+	t.Helper()
+	script, err := os.ReadFile("../../../../tests/barbican/start_two.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		prepared bool
+		started  string
+	}{{false, "1"}, {true, "2"}} {
+		service.database = server.create(t)
+		service.migrates(t)
+		if tt.prepared {
+			service.prepares(t)
+		}
+		starters := service.command(t, service.environment(), "python3", "-c", string(script))
+		var said bytes.Buffer
+		starters.Stderr = &said
+		out, err := starters.Output()
+		if diff := cmp.Diff(tt.started+"\n", string(out)); err != nil || diff != "" {
+			t.Errorf("prepared %t: %v, started (-want +got):\n%s\n%s", tt.prepared, err, diff, said.String())
+		}
 	}
 }
 
