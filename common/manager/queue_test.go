@@ -23,14 +23,14 @@ func TestQueueGathers(t *testing.T) {
 		"one event": {func(q priorityqueue.PriorityQueue[string]) { q.Add("a") }, gatherTime, 1},
 		"events of one moment": {func(q priorityqueue.PriorityQueue[string]) {
 			q.Add("a")
-			time.Sleep(gatherTime / 3)
+			<-time.After(gatherTime / 3)
 			q.AddWithOpts(priorityqueue.AddOpts{}, "a")
-			time.Sleep(gatherTime / 3)
+			<-time.After(gatherTime / 3)
 			q.AddWithOpts(priorityqueue.AddOpts{Priority: &high}, "a")
 		}, gatherTime, 1},
 		"events of two moments": {func(q priorityqueue.PriorityQueue[string]) {
 			q.Add("a")
-			time.Sleep(2 * gatherTime)
+			<-time.After(2 * gatherTime)
 			q.Add("a")
 		}, gatherTime, 2},
 		"an event before a resync is due": {func(q priorityqueue.PriorityQueue[string]) {
@@ -62,7 +62,7 @@ func TestQueueGathers(t *testing.T) {
 					}
 				}()
 				tt.add(q)
-				time.Sleep(10 * gatherTime)
+				<-time.After(10 * gatherTime)
 				synctest.Wait()
 				if len(passes) != tt.passes {
 					t.Fatalf("handed out after %v, %d times wanted", passes, tt.passes)
