@@ -5,6 +5,10 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+# One way to compile for all that is built here, so that packages which programs, tests and images share are compiled once.
+export CGO_ENABLED ?= 0
+export GOFLAGS ?= -trimpath
+
 # go.work lists the modules; hack/modules prints them, and everything below goes over that one list.
 PACKAGES = $$(hack/modules | sed 's|.*|./&/...|')
 
@@ -55,7 +59,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (30s) each
 .PHONY: build
 build: ## Compile everything, and the operator into bin/
 	@go build $(PACKAGES)
-	@for operator in operators/*; do go build -trimpath -o "bin/$$(basename "$$operator")-operator" "./$$operator"; done
+	@for operator in operators/*; do go build -o "bin/$$(basename "$$operator")-operator" "./$$operator"; done
 
 .PHONY: generate
 generate: ## Write deepcopy functions, CRDs and the tables of the documentation
